@@ -21,7 +21,7 @@
  * are there.  A way that the plan has no schedule for is left out of the row.
  * Everything is launched one by one and as graphs, on streams of both
  * priorities, by all ways, unless -m, -p and -w say which.  BLOCKS: what
- * NCCL_MIN_CTAS and NCCL_MAX_CTAS say.  NVLS, NCCL's multicast, is always off.
+ * NCCL_MIN_CTAS, NCCL_MAX_CTAS and libgtopo's max_blocks say.  NVLS, NCCL's multicast, is always off.
  * cuBLAS and NCCL are looked for at run time (GTOPO_CUBLAS, GTOPO_NCCL).  Ranks
  * share GPUs where there are too few, without NCCL.
  *

@@ -71,6 +71,7 @@ static int way_open_gtopo(struct overlap *o, struct overlap_way *way)
 	config.plan = o->options.plan;
 	config.device = GTOPO_CUDA;
 	config.timeout_ms = WAY_TIMEOUT_MS;
+	config.max_blocks = (uint64_t)o->options.ctas;
 	config.flags = way->flags | (o->shares ? GTOPO_MAP_SHARE : 0) |
 		       (o->world ? GTOPO_LAUNCHED : 0);
 	config.beside = o->world ? o->base : NULL;

@@ -4,13 +4,14 @@
  * machine happens to all.
  *
  *     vs-nccl [-b MIN] [-e MAX] [-f FACTOR] [-r ROUNDS] [-m stream|graph]
- *             [-t SECONDS] [-c COLL] [-C COMMIT] [-p] [-n PROCS [-l LINK]]
- *             PLAN
+ *             [-t SECONDS] [-c COLL] [-C COMMIT] [-p] [-k BLOCKS]
+ *             [-n PROCS [-l LINK]] PLAN
  *
  * With -n as so many processes; with -l as many hosts: gtopo's go over that
  * link, NCCL's over sockets.  Messages go the fastest way that the engine
- * knows; with -p the plan's.  Sizes from MIN to MAX bytes (1 KiB to 4 GiB) by
- * FACTOR (4), each measured ROUNDS times (9) launched into a stream and as a
+ * knows; with -p the plan's; with -k by at most so many thread blocks, for
+ * which NCCL has NCCL_MAX_CTAS.  Sizes from MIN to MAX bytes (1 KiB to 4 GiB)
+ * by FACTOR (4), each measured ROUNDS times (9) launched into a stream and as a
  * CUDA graph.  NCCL is libnccl.so.2, or what the environment's GTOPO_NCCL
  * names; multicast (NVLS) stays off.  No new row begins SECONDS after the
  * start.
@@ -63,6 +64,7 @@ struct race {
 	int64_t deadline_ns;
 	const char *commit;
 	int best;
+	uint32_t max_blocks; /* gtopo's; 0: any */
 	uint32_t procs;
 	const char *link;
 	struct gt_world *world;
@@ -346,6 +348,8 @@ static int race_modes(struct race *race)
 						  .max_bytes = race->end,
 						  .graph = graph,
 						  .best = race->best,
+						  .max_blocks =
+							  race->max_blocks,
 						  .world = race->world,
 						  .link = race->link,
 						  .timeout_ns = 5000000000};
@@ -480,7 +484,7 @@ static int usage(void)
 		"usage: vs-nccl [-b MIN] [-e MAX] [-f FACTOR] [-r ROUNDS]\n"
 		"               [-m stream|graph] [-t SECONDS] [-c COLL] "
 		"[-C COMMIT] [-p]\n"
-		"               [-n PROCS [-l LINK]] PLAN\n");
+		"               [-k BLOCKS] [-n PROCS [-l LINK]] PLAN\n");
 	return 2;
 }
 
@@ -488,7 +492,7 @@ static int race_parse(struct race *race, int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "b:e:f:r:m:t:c:C:pn:l:")) != -1)
+	while ((c = getopt(argc, argv, "b:e:f:r:m:t:c:C:pk:n:l:")) != -1)
 		switch (c) {
 		case 'b':
 			race->begin = strtoull(optarg, NULL, 0);
@@ -518,6 +522,9 @@ static int race_parse(struct race *race, int argc, char **argv)
 			break;
 		case 'p':
 			race->best = 0;
+			break;
+		case 'k':
+			race->max_blocks = (uint32_t)strtoul(optarg, NULL, 0);
 			break;
 		case 'n':
 			race->procs = (uint32_t)strtoul(optarg, NULL, 0);

@@ -125,11 +125,18 @@ struct gtopo_config {
 	 */
 	struct gtopo_comm *beside;
 	enum gtopo_device device;
+	/*
+	 * GPUs: a rank's kernels have no more thread blocks at a time, so that
+	 * programs that compute beside keep the other multiprocessors; 0: no
+	 * limit.  All processes say the same.
+	 */
+	uint64_t max_blocks;
 };
 
 #define GTOPO_CONFIG_INIT                                                      \
 	{                                                                      \
-		sizeof(struct gtopo_config), NULL, 30000, 0, NULL, GTOPO_HOST  \
+		sizeof(struct gtopo_config), NULL, 30000, 0, NULL, GTOPO_HOST, \
+			0                                                      \
 	}
 
 /* "0.1.0": of the library that runs. */

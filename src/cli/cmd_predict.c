@@ -9,10 +9,10 @@
 #include "base/json_writer.h"
 #include "base/text.h"
 #include "cli/common/opt.h"
+#include "cli/common/use_text.h"
 #include "cli/run/parse.h"
 #include "plan/check/check.h"
 #include "plan/cost/cost.h"
-#include "plan/ir/detour.h"
 #include "plan/ir/plan.h"
 #include "plan/json/json.h"
 
@@ -82,7 +82,7 @@ static void gt_predict_text(const struct gt_predict *p, uint64_t bytes,
 	const struct gt_plan *plan = p->plan;
 	const struct gt_plan_select *row = &plan->select[cost->row];
 	uint32_t blocks = gt_coll_has_blocks(p->coll) ? plan->nranks : 1;
-	char link[GT_COST_LINK_MAX], detour[GT_DETOUR_TEXT_MAX];
+	char link[GT_COST_LINK_MAX], extra[GT_USE_TEXT_MAX];
 
 	gt_buf_printf(p->out, " %12" PRIu64 " %13" PRIu64 " %8s %7s %6d", bytes,
 		      bytes / 4 / blocks, "float",
@@ -100,8 +100,7 @@ static void gt_predict_text(const struct gt_predict *p, uint64_t bytes,
 		gt_buf_printf(p->out, "  %s %.0f%%",
 			      gt_cost_link_name(plan, cost->link, link),
 			      100 * cost->busy);
-	gt_buf_printf(p->out, "%s\n",
-		      gt_detour_text(row->detour_permille, detour));
+	gt_buf_printf(p->out, "%s\n", gt_use_text(row, extra));
 }
 
 static void gt_predict_json(struct gt_predict *p, uint64_t bytes,
@@ -132,6 +131,8 @@ static void gt_predict_json(struct gt_predict *p, uint64_t bytes,
 	gt_json_put_double(json, "busy", "%.4g", cost->busy);
 	if (row->detour_permille)
 		gt_json_put_int(json, "detour_permille", row->detour_permille);
+	if (row->max_blocks)
+		gt_json_put_int(json, "max_blocks", row->max_blocks);
 	gt_json_end(json);
 }
 

@@ -29,6 +29,7 @@ struct gt_run_opts {
 	int device; /* -1: the best one */
 	int map;    /* enum gt_device_map */
 	int strict, graph, best, overlap;
+	int64_t max_blocks;
 	const char *coll;
 	int64_t root; /* -1: the plan's */
 	uint64_t begin_bytes, end_bytes;
@@ -82,6 +83,9 @@ static const struct gt_opt gt_run_opts[] = {
 	 "on GPUs, the fastest way known, not the plan's", 0, 0},
 	{GT_OPT_FLAG, 0, "overlap", NULL, GT_RUN_AT(overlap),
 	 "on GPUs, as libgtopo does beside a program's kernels", 0, 0},
+	{GT_OPT_INT, 0, "max-blocks", "N", GT_RUN_AT(max_blocks),
+	 "thread blocks of a rank on its GPU at a time (default: any)", 1,
+	 1024},
 	{GT_OPT_TEXT, 0, "coll", "NAME", GT_RUN_AT(coll),
 	 "collective, or all that the plan can do (default: all)", 0, 0},
 	{GT_OPT_INT, 'r', "root", "RANK", GT_RUN_AT(root),
@@ -204,11 +208,13 @@ static int set_placement(const struct gt_run_opts *opts,
 	sweep->config.graph = opts->graph;
 	sweep->config.best = opts->best;
 	sweep->config.overlap = opts->overlap;
+	sweep->config.max_blocks = (uint32_t)opts->max_blocks;
 	if (opts->best && opts->overlap)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--best and --overlap exclude each other");
 	if (!strcmp(sweep->ops->name, "cuda") ||
-	    (!opts->map && !opts->graph && !opts->best && !opts->overlap))
+	    (!opts->map && !opts->graph && !opts->best && !opts->overlap &&
+	     !opts->max_blocks))
 		return GT_OK;
 	return gt_err_set(err, GT_EINPUT, NULL,
 			  "%s is for GPUs; engine '%s' needs none",
@@ -216,7 +222,8 @@ static int set_placement(const struct gt_run_opts *opts,
 			  : opts->map == GT_DEVICE_BY_INDEX ? "--map index"
 			  : opts->graph                     ? "--graph"
 			  : opts->best                      ? "--best"
-							    : "--overlap",
+			  : opts->overlap                   ? "--overlap"
+							    : "--max-blocks",
 			  sweep->ops->name);
 }
 

@@ -14,11 +14,11 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "cli/common/opt.h"
+#include "cli/common/use_text.h"
 #include "cli/run/local_machine.h"
 #include "cli/run/parse.h"
 #include "cli/tune/sweep.h"
 #include "plan/check/check.h"
-#include "plan/ir/detour.h"
 #include "plan/ir/plan.h"
 #include "plan/json/json.h"
 #include "plan/simulate/simulate.h"
@@ -31,6 +31,8 @@ struct gt_tune_opts {
 	const char *coll; /* NULL: those that rows name */
 	uint64_t begin_bytes, end_bytes;
 	int64_t factor;
+	int64_t max_blocks;
+	int any_blocks;
 	int64_t timeout_ns;
 };
 
@@ -61,6 +63,11 @@ static const struct gt_opt gt_tune_opts[] = {
 	 "largest size (default: 1G on GPUs, 16M on CPUs)", 0, 0},
 	{GT_OPT_INT, 'f', "factor", "N", GT_TUNE_AT(factor),
 	 "from one size to the next (default: 4)", 2, INT64_MAX},
+	{GT_OPT_INT, 0, "max-blocks", "N", GT_TUNE_AT(max_blocks),
+	 "thread blocks of a rank on its GPU at a time (default: any)", 1,
+	 1024},
+	{GT_OPT_FLAG, 0, "any-blocks", NULL, GT_TUNE_AT(any_blocks),
+	 "on GPUs, do not look for the fewest that will do", 0, 0},
 	{GT_OPT_TIME, 0, "timeout", "TIME", GT_TUNE_AT(timeout_ns),
 	 "give up after this long without progress (default: 30s)", 0, 0},
 	GT_OPT_END,
@@ -87,7 +94,7 @@ static void gt_tune_tell(void *arg, const struct gt_plan_select *row,
 	static const char full[] = "########################";
 	struct gt_tune_talk *talk = arg;
 	int64_t now_ns = gt_clock_ns();
-	char detour[GT_DETOUR_TEXT_MAX];
+	char extra[GT_USE_TEXT_MAX];
 	int n = (int)((uint64_t)GT_TUNE_BAR * done / all);
 
 	if (!talk->shows || now_ns < talk->next_ns)
@@ -98,8 +105,8 @@ static void gt_tune_tell(void *arg, const struct gt_plan_select *row,
 		" bytes\033[K",
 		n, full, GT_TUNE_BAR - n, "", done, all,
 		gt_coll_name(row->coll), gt_algo_name(row->algo),
-		gt_protocol_name(row->protocol),
-		gt_detour_text(row->detour_permille, detour), bytes);
+		gt_protocol_name(row->protocol), gt_use_text(row, extra),
+		bytes);
 }
 
 static void gt_tune_clear(const struct gt_tune_talk *talk)
@@ -112,15 +119,15 @@ static void gt_tune_refuse(void *arg, const struct gt_plan_select *row,
 			   uint64_t bytes, uint64_t wrong)
 {
 	const struct gt_tune_talk *talk = arg;
-	char detour[GT_DETOUR_TEXT_MAX];
+	char extra[GT_USE_TEXT_MAX];
 
 	gt_tune_clear(talk);
 	gt_cmd_warn(talk->args,
 		    "%s by %s with %s%s is refused: %" PRIu64
 		    " elements of %" PRIu64 " bytes are wrong",
 		    gt_coll_name(row->coll), gt_algo_name(row->algo),
-		    gt_protocol_name(row->protocol),
-		    gt_detour_text(row->detour_permille, detour), wrong, bytes);
+		    gt_protocol_name(row->protocol), gt_use_text(row, extra),
+		    wrong, bytes);
 }
 
 /* Every candidate opens an engine, and each says the same: tell it once. */
@@ -207,10 +214,13 @@ static int gt_tune_where(const struct gt_cmd_args *args,
 	sweep->config.map = opts->map;
 	if (!host)
 		return gt_local_machine_check(args, &want, plan, err);
-	if (opts->map || opts->strict)
+	if (opts->map || opts->strict || opts->max_blocks || opts->any_blocks)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "%s is for GPUs; engine 'host' needs none",
-				  opts->map ? "--map index" : "--strict");
+				  opts->map          ? "--map index"
+				  : opts->strict     ? "--strict"
+				  : opts->max_blocks ? "--max-blocks"
+						     : "--any-blocks");
 	return GT_OK;
 }
 
@@ -238,6 +248,8 @@ static int gt_tune_plan(const struct gt_cmd_args *args, struct gt_plan *plan,
 	sweep->plan = plan;
 	sweep->arg = &talk;
 	sweep->config.notice = &notice;
+	sweep->max_blocks = (uint32_t)opts->max_blocks;
+	sweep->knees = sweep->ops->algo_choice && !opts->any_blocks;
 	if (!rc)
 		rc = gt_tune_where(args, plan, sweep, err);
 	if (!rc)

@@ -89,15 +89,22 @@ static void gt_verify_note(const struct gt_cmd_args *args,
 	}
 }
 
-/* Warn of a detour that the row's kernels do not take: it is not wrong. */
+/* Warn of a detour that a row will not have: it is not wrong. */
 static void gt_verify_warn(const struct gt_cmd_args *args,
 			   const struct gt_plan *plan)
 {
 	for (uint32_t i = 0; i < plan->nselect; i++) {
 		const struct gt_plan_select *row = &plan->select[i];
 
-		if (row->detour_permille &&
-		    !gt_detour_is_possible(row->algo, row->protocol, row->coll))
+		if (row->detour_permille && row->max_blocks)
+			gt_cmd_warn(args,
+				    "select[%" PRIu32 "].detour_permille: "
+				    "there is no detour beside max_blocks; all "
+				    "of it goes over the channels",
+				    i);
+		else if (row->detour_permille &&
+			 !gt_detour_is_possible(row->algo, row->protocol,
+						row->coll))
 			gt_cmd_warn(args,
 				    "select[%" PRIu32 "].detour_permille: %s "
 				    "by '%s' with '%s' has no detour; all of "

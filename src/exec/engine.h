@@ -70,6 +70,13 @@ struct gt_engine_config {
 	uint32_t fault_rank;
 	uint64_t fault_step; /* after so many slices of one run() */
 	/*
+	 * GPUs: a rank's kernels that move or add up bytes have no more thread
+	 * blocks at a time, so that other programs keep the multiprocessors; 0:
+	 * no limit.  A row of the plan may allow fewer.  All processes have the
+	 * same.  CPUs have no blocks.
+	 */
+	uint32_t max_blocks;
+	/*
 	 * The processes of a job, each of which has some of the ranks; all do
 	 * the same in the same order.  NULL: this process is alone.
 	 */
@@ -109,6 +116,8 @@ struct gt_algo_choice {
 	 * the others.
 	 */
 	uint32_t detour_permille;
+	/* GPUs: no more blocks, as in the config; an engine says what held. */
+	uint32_t max_blocks;
 };
 
 /* One collective on all ranks. */

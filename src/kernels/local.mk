@@ -51,7 +51,8 @@ $(gt_p2ps): %D%/p2p/p2p-%.o: %D%/p2p/p2p.cu
 
 # What ptxas says of the kernels for float: registers, shared memory, spills.
 kernel-report:
-	$(AM_V_at)for name in interp/interp p2p/p2p p2p/group; do \
+	$(AM_V_at)for name in interp/interp p2p/p2p p2p/group p2p/barrier \
+			sendrecv/sendrecv; do \
 		$(NVCC_COMPILE) -DGT_TYPE=FLOAT -Xptxas -v -c \
 			-o kernel-report.o \
 			$(top_srcdir)/src/kernels/$$name.cu 2>&1; \

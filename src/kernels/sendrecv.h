@@ -257,8 +257,8 @@ int gt_sendrecv_prepare(void);
 /* Returns the most messages that one launch takes. */
 uint32_t gt_sendrecv_most(void);
 
-/* Runs one launch of one rank: messages[args->n]. */
-int gt_sendrecv_run(uint32_t blocks, struct CUstream_st *stream,
+/* Runs one launch of one rank: messages[args->n].  It chooses the threads. */
+int gt_sendrecv_run(const struct gt_kernel_grid *grid,
 		    const struct gt_sendrecv_args *args,
 		    const struct gt_kernel_message *messages);
 

@@ -4,6 +4,7 @@
 #include "lib/state.h"
 
 #include <config.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,6 +114,9 @@ static int gt_comm_setup(struct gtopo_comm *comm,
 		.interrupt = &comm->interrupt,
 		.best = (config->flags & GTOPO_BEST) != 0,
 		.overlap = !(config->flags & (GTOPO_BEST | GTOPO_ROWS)),
+		.max_blocks = config->max_blocks < UINT32_MAX
+				      ? (uint32_t)config->max_blocks
+				      : UINT32_MAX,
 		.map = config->flags & GTOPO_MAP_SHARE   ? GT_DEVICE_SHARED
 		       : config->flags & GTOPO_MAP_INDEX ? GT_DEVICE_BY_INDEX
 							 : GT_DEVICE_BY_ID,
@@ -132,11 +136,25 @@ static int gt_comm_setup(struct gtopo_comm *comm,
 		  : GT_OK;
 }
 
-static int gt_comm_check(const struct gtopo_config *config, struct gt_err *err)
+/*
+ * Members that the caller's version did not have yet are 0.  max_blocks was the
+ * first to be added.
+ */
+static int gt_comm_complete(const struct gtopo_config *given,
+			    struct gtopo_config *config, struct gt_err *err)
 {
-	if (!config || config->size != sizeof(*config))
+	const size_t first = offsetof(struct gtopo_config, max_blocks);
+
+	if (!given || (given->size != sizeof(*given) && given->size != first))
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "the config is not this version's");
+	memset(config, 0, sizeof(*config));
+	memcpy(config, given, given->size);
+	return GT_OK;
+}
+
+static int gt_comm_check(const struct gtopo_config *config, struct gt_err *err)
+{
 	if (!config->plan)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "the config names no plan");
@@ -175,22 +193,25 @@ static int gt_comm_ready(struct gtopo_comm *comm, struct gt_err *err)
 	return state;
 }
 
-int gtopo_comm_create(const struct gtopo_config *config,
-		      struct gtopo_comm **out, char *message, size_t size)
+int gtopo_comm_create(const struct gtopo_config *given, struct gtopo_comm **out,
+		      char *message, size_t size)
 {
 	struct gtopo_comm *comm = NULL;
+	struct gtopo_config config;
 	struct gt_err err;
 	int rc;
 
 	gt_err_init(&err);
-	rc = out ? gt_comm_check(config, &err)
-		 : gt_err_set(&err, GT_EINPUT, NULL,
-			      "there is no place for the communicator");
+	rc = gt_comm_complete(given, &config, &err);
+	if (!rc)
+		rc = out ? gt_comm_check(&config, &err)
+			 : gt_err_set(&err, GT_EINPUT, NULL,
+				      "there is no place for the communicator");
 	if (!rc && !(comm = gt_comm_new()))
 		rc = gt_err_nomem(&err);
-	if (!rc && (rc = gt_comm_setup(comm, config, &err)))
+	if (!rc && (rc = gt_comm_setup(comm, &config, &err)))
 		gt_comm_free(comm);
-	if (!rc && !(config->flags & GTOPO_NONBLOCKING)) {
+	if (!rc && !(config.flags & GTOPO_NONBLOCKING)) {
 		rc = gt_comm_ready(comm, &err);
 		if (rc)
 			gtopo_comm_destroy(comm);

@@ -212,7 +212,7 @@ static void gt_job_tell(struct gt_world *world, const struct gt_err *err)
 int gt_job_open(struct gtopo_comm *comm, struct gt_err *err)
 {
 	struct gt_buf text = GT_BUF_INIT;
-	char digest[GT_DIGEST_TEXT_MAX], what[GT_DIGEST_TEXT_MAX + 64];
+	char digest[GT_DIGEST_TEXT_MAX], what[GT_DIGEST_TEXT_MAX + 96];
 	int rc = GT_OK;
 
 	if (comm->job.size < 2)
@@ -235,8 +235,9 @@ int gt_job_open(struct gtopo_comm *comm, struct gt_err *err)
 	pthread_mutex_unlock(&comm->mutex);
 	if (rc)
 		return rc;
-	snprintf(what, sizeof(what), "gtopo " PACKAGE_VERSION ", plan %s",
-		 digest);
+	snprintf(what, sizeof(what),
+		 "gtopo " PACKAGE_VERSION ", max_blocks %u, plan %s",
+		 comm->config.max_blocks, digest);
 	return gt_job_agree(comm, what, err);
 }
 

@@ -39,10 +39,14 @@ static void gt_json_begin(const struct gt_report *report)
 	gt_json_member(out, "topology", head->topology);
 	gt_buf_printf(out,
 		      "  \"ranks\": %" PRIu32 ",\n  \"channels\": %" PRIu32
-		      ",\n  \"workers\": %" PRIu32 ",\n  \"slots\": %" PRIu32
+		      ",\n  \"workers\": %" PRIu32 ",\n  \"slots\": %" PRIu32,
+		      head->ranks, head->channels, head->workers, head->slots);
+	if (head->max_blocks)
+		gt_buf_printf(out, ",\n  \"max_blocks\": %" PRIu32,
+			      head->max_blocks);
+	gt_buf_printf(out,
 		      ",\n  \"iters\": %" PRIu32 ",\n  \"warmup\": %" PRIu32
 		      ",\n  \"rows\": [",
-		      head->ranks, head->channels, head->workers, head->slots,
 		      head->iters, head->warmup);
 }
 

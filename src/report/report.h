@@ -31,7 +31,8 @@ struct gt_report_head {
 	const char *plan;     /* its digest */
 	const char *topology; /* the digest that the plan carries */
 	uint32_t ranks, channels, slots;
-	uint32_t workers; /* per channel; 0: the engine's choice */
+	uint32_t workers;    /* per channel; 0: the engine's choice */
+	uint32_t max_blocks; /* of a rank's GPU; 0: any */
 	uint32_t iters, warmup;
 	int unchecked; /* nobody looked at the data: `wrong` means nothing */
 };

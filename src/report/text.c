@@ -22,6 +22,9 @@ static void gt_text_begin(const struct gt_report *report)
 	if (head->workers)
 		gt_buf_printf(out, "%" PRIu32 " worker%s each, ", head->workers,
 			      gt_plural(head->workers));
+	if (head->max_blocks)
+		gt_buf_printf(out, "at most %" PRIu32 " block%s, ",
+			      head->max_blocks, gt_plural(head->max_blocks));
 	gt_buf_printf(out,
 		      "%" PRIu32 " slot%s, %" PRIu32 " iteration%s after "
 		      "%" PRIu32 " to warm up\n",

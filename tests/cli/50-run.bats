@@ -340,13 +340,18 @@ root at rank 2, the 'broadcast' at rank 1"
 
 @test "options for GPUs are refused where CPUs run" {
 	ring_plan
-	for option in "--map index" "--map share" --graph --best; do
+	for option in "--map index" "--map share" --graph --best \
+		"--max-blocks 8"; do
 		# shellcheck disable=SC2086
 		run_split host $option -e 1K
 		[ "$status" -eq 2 ]
-		[[ $err == *"$option is for GPUs; engine 'host' needs none"* ]]
+		words="${option% 8} is for GPUs; engine 'host' needs none"
+		[[ $err == *"$words"* ]]
 		[ -z "$out" ]
 	done
+	run_split host --max-blocks 0 -e 1K
+	[ "$status" -eq 2 ]
+	[[ $err == *"--max-blocks '0' is not a whole number from 1 to 1024"* ]]
 	run_split host --map bus -e 1K
 	[ "$status" -eq 2 ]
 	run_split host --map id -e 1K -n 1 -w 0

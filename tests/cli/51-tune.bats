@@ -97,11 +97,33 @@ json.dump(plan, open("all.json", "w"))'
 	gtopo verify tuned.json
 }
 
+@test "a row's limit of blocks is said; CPUs have none" {
+	cp "$GTOPO_SRC/tests/cases/plan/good/tuned4-blocks/plan.json" .
+	run_split gtopo predict -b 16M -e 64M -f 4 plan.json
+	want 0 ""
+	[[ $out == *" ring   simple measured  0>1 100%"$'\n'* ]]
+	[[ $out == *"%, at most 16 blocks" ]]
+	run_split gtopo predict -b 1M -e 1M plan.json
+	[[ $out == *"%, at most 1 block" ]]
+	gtopo predict -b 64M -e 64M --json plan.json | python3 -c '
+import json, sys
+row = json.load(sys.stdin)["rows"][0]
+assert row["max_blocks"] == 16 and row["time_us"] == 402, row'
+	gtopo run --plan plan.json --device host -b 1K -e 1M -f 32 -n 1 -w 0
+	"${tune[@]}" --plan plan.json --coll all -o tuned.json
+	[ "$(grep -c max_blocks tuned.json)" -eq 0 ]
+}
+
 @test "what cannot be tuned" {
 	run_split gtopo tune --device host
 	want 2 "gtopo tune: the plan is missing; see 'gtopo help tune'"
 	run_split "${tune[@]}" --plan plan.json --strict
 	want 2 "gtopo tune: --strict is for GPUs; engine 'host' needs none"
+	for option in --max-blocks=8 --any-blocks; do
+		run_split "${tune[@]}" --plan plan.json "$option"
+		[ "$status" -eq 2 ]
+		[[ $err == *"${option%=8} is for GPUs; engine 'host'"* ]]
+	done
 	run_split "${tune[@]}" --plan plan.json -b 32K
 	want 2 "gtopo tune: -b '32768' is not within 4 and -e '16384'"
 	gtopo search --algo ring -o ring.json "$xml/h200-vm-4.xml"

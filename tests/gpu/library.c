@@ -19,6 +19,8 @@
  * how.  With a GTOPO_HOSTID of its own a process takes itself for a host: check
  * and graph.
  *
+ * LIBRARY_MAX_BLOCKS limits the thread blocks of communicators.
+ *
  * The comparison follows each operation on its stream, so an operation that is
  * not in its place on the stream shows as wrong elements.
  *

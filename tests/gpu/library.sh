@@ -65,6 +65,7 @@ library_checks() {
 	hosts=
 	check 30 "libgtopo in 2 processes: messages that do not match" 0 \
 		library_apart pairs-apart
+	blocks_of_library "$all" check graph groups pairs
 	for part in check graph groups threads overlap fault pairs pairs-fault pieces; do
 		check 60 "libgtopo: $part" 0 "$library" "$part" "$all" 55
 	done

@@ -64,6 +64,9 @@ int open_comm(struct library *lib, unsigned flags, int64_t timeout_ms)
 	if (getenv("WORLD_SIZE"))
 		config.flags |= GTOPO_LAUNCHED;
 	config.beside = lib->base;
+	if (getenv("LIBRARY_MAX_BLOCKS"))
+		config.max_blocks =
+			strtoull(getenv("LIBRARY_MAX_BLOCKS"), NULL, 10);
 	if (gtopo_comm_create(&config, &lib->comm, message, sizeof(message))) {
 		complain(lib, "gtopo_comm_create", message);
 		lib->comm = NULL;

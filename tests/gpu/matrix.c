@@ -2,13 +2,14 @@
  * The CUDA engine alone, without a plan file: one ring over devices 0 to
  * RANKS - 1.
  *
- *     matrix check|large|stress|small|fault RANKS SECONDS
+ *     matrix check|large|stress|small|blocks|fault RANKS SECONDS
  *
  * check: every collective, type, operator, in and out of place, odd counts
  * and addresses.  large: more elements than 31 bits count.  stress: 100000
  * operations of random kinds and sizes.  small: a few moves of every kind, for
- * tools that make them slow.  fault: a rank that stops is named in time, and
- * the process can run again.
+ * tools that make them slow.  blocks: every collective in every way, and as the
+ * engine chooses, with 1, 2, 3, 8 and 16 thread blocks, from 1 KiB to 64 MiB.
+ * fault: a rank that stops is named in time, and the process can run again.
  *
  * Prints one line of what was done and a line for each of the first faults.
  * Status: 0 all right; 1 wrong, failed or out of time; 2 usage; 77 fewer
@@ -313,6 +314,89 @@ static int small(struct matrix *m)
 }
 
 /*
+ * One request that is limited to so many blocks; the engine's choice is taken
+ * if the request names none.
+ */
+static int limited(struct matrix *m, struct gt_exec_request req, uint32_t most)
+{
+	struct gt_algo_choice way;
+	struct gt_err err;
+
+	gt_err_init(&err);
+	if (late(m))
+		return 0;
+	if (gt_engine_cuda.algo_choice(m->engine, &req, &way, &err)) {
+		if (req.choice)
+			return 1; /* it cannot go so */
+		printf("# no choice: %s\n", err.text);
+		m->bad++;
+		return 1;
+	}
+	if (!req.choice)
+		req.choice = &way;
+	if (!tally(m, &req, 1))
+		return 0;
+	if (!gt_engine_cuda.algo_choice(m->engine, &req, &way, &err) &&
+	    way.blocks <= most)
+		return 1;
+	if (m->bad++ < FAULTS_SHOWN)
+		printf("# %s %s: %s: %u blocks, %u are allowed\n",
+		       gt_algo_name(way.algo), gt_protocol_name(way.protocol),
+		       gt_coll_name(req.coll), way.blocks, most);
+	return 1;
+}
+
+/* All ways, then the plan's own and the fastest; types and operators in turn */
+static int blocks_of(struct matrix *m, uint32_t most)
+{
+	static const enum gt_dtype types[] = {GT_DTYPE_FLOAT, GT_DTYPE_BF16,
+					      GT_DTYPE_INT8, GT_DTYPE_DOUBLE};
+	struct gt_exec_request req = {.seed = most};
+
+	for (int i = 0; i < (WAYS + 2) * GT_NCOLLS * 5; i++) {
+		int way = i / 5 / GT_NCOLLS, best = way == WAYS + 1;
+
+		if (i && best != m->config.best) {
+			m->config.best = best;
+			if (!engine_open(m))
+				return 0;
+		}
+		req.coll = (enum gt_coll)(i / 5 % GT_NCOLLS);
+		req.dtype = types[i % 4];
+		req.op = (enum gt_redop)(i % GT_NREDOPS);
+		req.count = (1024u << i % 5 * 4) / gt_dtype_bytes(req.dtype);
+		if (gt_coll_has_blocks(req.coll))
+			req.count /= m->plan.nranks;
+		req.inplace = i / 5 % 2;
+		req.root = (uint32_t)i % m->plan.nranks;
+		req.choice = way < WAYS ? &ways[way] : NULL;
+		req.seed++;
+		if (!gt_pattern_reduces((uint32_t)req.coll))
+			req.op = GT_REDOP_SUM;
+		/* The plan's trees and rings know one root. */
+		if (way == WAYS)
+			req.root = 0;
+		if (!limited(m, req, most))
+			return 0;
+	}
+	return 1;
+}
+
+static int blocks(struct matrix *m)
+{
+	static const uint32_t limits[] = {1, 2, 3, 8, 16};
+
+	m->config.max_bytes = 64 << 20;
+	for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++) {
+		m->config.max_blocks = limits[i];
+		m->config.best = 0;
+		if (!engine_open(m) || !blocks_of(m, limits[i]))
+			return 0;
+	}
+	return 1;
+}
+
+/*
  * One rank stops: it is named, and all can go on.  Rings after so many slices;
  * with 2 ranks, nobody waits for what a rank does after 5.
  */
@@ -372,11 +456,8 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		int (*run)(struct matrix *m);
-	} parts[] = {{"check", check},
-		     {"large", large},
-		     {"stress", stress},
-		     {"small", small},
-		     {"fault", fault}};
+	} parts[] = {{"check", check}, {"large", large},   {"stress", stress},
+		     {"small", small}, {"blocks", blocks}, {"fault", fault}};
 	const size_t n = sizeof(parts) / sizeof(parts[0]);
 	int nranks = argc == 4 ? atoi(argv[2]) : 0, gpus = 0, all = 0;
 	struct matrix m = {.engine = NULL};
@@ -385,8 +466,8 @@ int main(int argc, char **argv)
 	while (i < n && nranks && strcmp(argv[1], parts[i].name))
 		i++;
 	if (nranks < 2 || nranks > MAX_RANKS || i == n) {
-		fprintf(stderr, "usage: matrix check|large|stress|small|fault "
-				"RANKS SECONDS\n");
+		fprintf(stderr, "usage: matrix check|large|stress|small|blocks|"
+				"fault RANKS SECONDS\n");
 		return 2;
 	}
 	/* Ranks that share a GPU wait for each other: a queue for each. */

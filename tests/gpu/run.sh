@@ -12,7 +12,7 @@
 # files for others: so it can be run in parts.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-for part in frame shared library process processes verbs race; do
+for part in frame blocks shared library process processes verbs race; do
 	# shellcheck disable=SC1090
 	. "$here/$part.sh"
 done
@@ -33,6 +33,7 @@ for n in $(printf '%s\n' 2 "$gpus" | sort -nu); do
 	check 20 "search for $n" 0 plan_of "$n"
 	check 60 "all types, operators, counts on $n" 0 "$matrix" check "$n" 55
 	check 60 "stopped ranks of $n are named" 0 "$matrix" fault "$n" 55
+	blocks_of "$n"
 done
 library_checks
 process_checks

@@ -22,6 +22,7 @@ shared_processes() {
 	"$gtopo" search --algo ring --gpus 0,1,2,3 "$dgx" >"$work/plan4.json"
 	check 60 "libgtopo: groups of 4 on one GPU" 0 env CUDA_VISIBLE_DEVICES=0 \
 		"$library" groups "$work/plan4.json" 55
+	blocks_of_library "$work/plan4.json" groups
 	for n in 2 3; do
 		for way in "" --best --overlap "--link tcp" "--link shm"; do
 			words='values : 0 OK'
@@ -43,6 +44,7 @@ shared_processes() {
 				-f 16 -n 2 -w 0 $way
 		done
 	done
+	blocks_of_trees
 	imported_steps
 	words='rank 2 .* stopped: it neither'
 	check 40 "a stalled rank among hosts" 3 far_stall
@@ -75,6 +77,7 @@ shared() {
 		check 60 "all types, operators, counts on $n" 0 \
 			"$matrix" check "$n" 55
 		check 60 "stopped ranks of $n are named" 0 "$matrix" fault "$n" 55
+		blocks_of "$n"
 		[ -n "$dgx" ] || continue
 		"$gtopo" search --algo ring --gpus "$(seq -s, 0 $((n - 1)))" \
 			"$dgx" >"$work/plan$n.json"

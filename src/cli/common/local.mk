@@ -11,6 +11,8 @@ gtopo_core_sources += \
 	%D%/proof_text.c \
 	%D%/proof_text.h \
 	%D%/reference.c \
-	%D%/reference.h
+	%D%/reference.h \
+	%D%/use_text.c \
+	%D%/use_text.h
 
 EXTRA_DIST += %D%/README.md

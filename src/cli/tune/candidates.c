@@ -79,6 +79,7 @@ static int try_row(struct finding *f, struct gt_plan_select candidate,
 	candidate.coll = f->coll;
 	candidate.max_bytes = UINT64_MAX;
 	candidate.detour_permille = 0;
+	candidate.max_blocks = 0;
 	rc = add_row(f, &candidate, &added, err);
 	if (!added || !f->gpus ||
 	    !gt_detour_is_possible(candidate.algo, candidate.protocol, f->coll))

@@ -1,5 +1,9 @@
 gtopo_core_sources += \
 	%D%/candidates.c \
+	%D%/knee.c \
+	%D%/knee.h \
+	%D%/measure.c \
+	%D%/measure.h \
 	%D%/sweep.c \
 	%D%/sweep.h
 

@@ -1,36 +1,21 @@
-/*
- * Checks a candidate's result at each size, then takes the median of nine
- * rounds.
- */
+/* Measures every candidate at every size, and rewrites select. */
 #include "cli/tune/sweep.h"
 
-#include <stdlib.h>
+#include <math.h>
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "cli/tune/knee.h"
+#include "cli/tune/measure.h"
 #include "plan/ir/measured.h"
 
-/*
- * A round is so long that starting it does not show, and the first one does
- * not count.  Before all a machine that was idle has to wake up: without that
- * the first size of the first candidate took 6.8 us instead of 4.2 on H200.
- */
-enum {
-	GT_TUNE_WAKE_NS = 100000000,
-	GT_TUNE_ROUNDS = 9,
-	GT_TUNE_ROUND_NS = 1000000,
-	GT_TUNE_MAX_ITERS = 200,
-	GT_TUNE_SIZES = 64,
-};
+enum { GT_TUNE_SIZES = 64 };
 
 /* The state of a sweep: the engine runs a plan with one row a collective. */
 struct tuning {
-	struct gt_tune_sweep *sweep;
-	struct gt_plan plan;
-	struct gt_engine *engine;
+	struct gt_tuning on;
 	struct gt_plan_measured *measured; /* one for each candidate */
 	uint32_t nsizes, done;
-	int64_t awake_ns; /* how long something has been run */
 };
 
 static uint32_t count_sizes(const struct gt_tune_sweep *sweep)
@@ -45,134 +30,30 @@ static uint32_t count_sizes(const struct gt_tune_sweep *sweep)
 	return n;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-	const double *left = a, *right = b;
-
-	return (*left > *right) - (*left < *right);
-}
-
-/* Would the engine run the candidate as it is, or choose something else? */
-static int is_taken(const struct tuning *t, const struct gt_exec_request *req,
-		    const struct gt_plan_select *candidate)
-{
-	struct gt_algo_choice taken = {.algo = 0};
-	struct gt_err none;
-
-	if (!t->sweep->ops->algo_choice)
-		return 1;
-	gt_err_init(&none);
-	if (t->sweep->ops->algo_choice(t->engine, req, &taken, &none))
-		return 0;
-	if (taken.detour_permille != candidate->detour_permille)
-		return 0;
-	if (!gt_algo_fits_shape(candidate->algo, GT_SHAPE_MESH))
-		return taken.protocol == GT_PROTOCOL_SIMPLE;
-	return taken.algo == candidate->algo &&
-	       taken.protocol == candidate->protocol;
-}
-
-static int check_result(const struct tuning *t,
-			const struct gt_exec_request *req, uint64_t *wrong,
-			struct gt_err *err)
-{
-	const struct gt_engine_ops *ops = t->sweep->ops;
-	int64_t elapsed_ns;
-	int rc = ops->fill(t->engine, req, err);
-
-	if (!rc)
-		rc = ops->run(t->engine, req, 1, &elapsed_ns, err);
-	return rc ? rc : ops->check(t->engine, req, wrong, err);
-}
-
-static int wake_up(struct tuning *t, const struct gt_exec_request *req,
-		   struct gt_err *err)
-{
-	int rc = GT_OK;
-
-	while (!rc && t->awake_ns < GT_TUNE_WAKE_NS) {
-		int64_t ns = 0;
-
-		rc = t->sweep->ops->run(t->engine, req, GT_TUNE_MAX_ITERS, &ns,
-					err);
-		t->awake_ns += ns > 0 ? ns : 1000000;
-	}
-	return rc;
-}
-
-static int time_runs(struct tuning *t, const struct gt_exec_request *req,
-		     double *time_us, struct gt_err *err)
-{
-	const struct gt_engine_ops *ops = t->sweep->ops;
-	double us[GT_TUNE_ROUNDS];
-	uint32_t iters = 1;
-	int64_t ns;
-	int rc = wake_up(t, req, err);
-
-	if (!rc)
-		rc = ops->run(t->engine, req, 1, &ns, err);
-	if (!rc && ns < GT_TUNE_ROUND_NS)
-		iters = (uint32_t)(GT_TUNE_ROUND_NS / (ns > 0 ? ns : 1));
-	if (iters > GT_TUNE_MAX_ITERS)
-		iters = GT_TUNE_MAX_ITERS;
-	if (!rc)
-		rc = ops->run(t->engine, req, iters, &ns, err);
-	for (int i = 0; !rc && i < GT_TUNE_ROUNDS; i++) {
-		rc = ops->run(t->engine, req, iters, &ns, err);
-		us[i] = (double)ns / iters / 1e3;
-	}
-	if (rc)
-		return rc;
-	qsort(us, GT_TUNE_ROUNDS, sizeof(*us), compare_doubles);
-	*time_us = us[GT_TUNE_ROUNDS / 2];
-	return GT_OK;
-}
-
 /* Measure a candidate at one size; wrong results leave it without any size. */
 static int measure_point(struct tuning *t, struct gt_plan_measured *m,
 			 uint64_t bytes, struct gt_err *err)
 {
-	const struct gt_tune_sweep *sweep = t->sweep;
-	uint64_t blocks = gt_coll_has_blocks(m->use.coll) ? t->plan.nranks : 1;
-	uint64_t elem = gt_dtype_bytes(GT_DTYPE_FLOAT), wrong = 0;
-	struct gt_exec_request req = {
-		.coll = m->use.coll,
-		.dtype = GT_DTYPE_FLOAT,
-		.op = GT_REDOP_SUM,
-		.count = bytes / elem / blocks,
-		.root = t->plan.root,
-		.seed = bytes + 1,
-	};
 	double time_us;
 	int rc;
 
-	bytes = req.count * blocks * elem;
-	if (!bytes || !is_taken(t, &req, &m->use) ||
-	    (m->npoints && bytes <= m->bytes[m->npoints - 1]))
+	bytes = gt_tune_round(&t->on, m->use.coll, bytes);
+	if (!bytes || (m->npoints && bytes <= m->bytes[m->npoints - 1]))
 		return GT_OK;
-	rc = check_result(t, &req, &wrong, err);
-	if (!rc && wrong) {
-		sweep->refuse(sweep->arg, &m->use, bytes, wrong);
-		t->sweep->refused++;
+	rc = gt_tune_measure(&t->on, &m->use, bytes, &time_us, err);
+	if (rc == GT_ENO)
 		m->npoints = 0;
-		return GT_ENO;
-	}
-	/* The run has made what a detour needs, or it cannot be had. */
-	if (!rc && !is_taken(t, &req, &m->use))
-		return GT_OK;
-	if (!rc)
-		rc = time_runs(t, &req, &time_us, err);
-	if (rc)
+	if (rc || !isfinite(time_us))
 		return rc;
 	m->bytes[m->npoints] = bytes;
-	m->time_us[m->npoints++] = time_us > 0 ? time_us : 1e-3;
+	m->time_us[m->npoints++] = time_us;
 	return GT_OK;
 }
 
 static int measure_candidate(struct tuning *t, uint32_t candidate,
 			     struct gt_err *err)
 {
-	const struct gt_tune_sweep *sweep = t->sweep;
+	const struct gt_tune_sweep *sweep = t->on.sweep;
 	struct gt_plan_measured *m = &t->measured[candidate];
 	uint64_t bytes = sweep->begin_bytes;
 	int rc = GT_OK;
@@ -206,7 +87,7 @@ static uint32_t find_kth(const struct gt_tune_candidates *candidates,
 static int measure_with_detours(struct tuning *t, uint32_t candidate,
 				struct gt_plan_select *row, struct gt_err *err)
 {
-	const struct gt_tune_candidates *candidates = &t->sweep->candidates;
+	const struct gt_tune_candidates *candidates = &t->on.sweep->candidates;
 	int rc;
 
 	do {
@@ -222,7 +103,7 @@ static int measure_with_detours(struct tuning *t, uint32_t candidate,
 static int measure_kth(struct tuning *t, uint32_t k, uint32_t *n,
 		       struct gt_err *err)
 {
-	const struct gt_tune_sweep *sweep = t->sweep;
+	const struct gt_tune_sweep *sweep = t->on.sweep;
 	struct gt_engine_config config = sweep->config;
 	struct gt_plan_select rows[GT_NCOLLS];
 	uint32_t candidates[GT_NCOLLS];
@@ -233,23 +114,23 @@ static int measure_kth(struct tuning *t, uint32_t k, uint32_t *n,
 		return GT_OK;
 	for (uint32_t i = 0; i < *n; i++)
 		rows[i] = sweep->candidates.rows[candidates[i]];
-	t->plan = *sweep->plan;
-	t->plan.select = rows;
-	t->plan.nselect = *n;
-	config.plan = &t->plan;
+	t->on.plan = *sweep->plan;
+	t->on.plan.select = rows;
+	t->on.plan.nselect = *n;
+	config.plan = &t->on.plan;
 	config.max_bytes = sweep->end_bytes;
-	rc = sweep->ops->open(&config, &t->engine, err);
+	rc = sweep->ops->open(&config, &t->on.engine, err);
 	if (rc)
 		return rc;
 	for (uint32_t i = 0; i < *n && !rc; i++)
 		rc = measure_with_detours(t, candidates[i], &rows[i], err);
-	sweep->ops->close(t->engine);
+	sweep->ops->close(t->on.engine);
 	return rc;
 }
 
 static int reserve(struct tuning *t, struct gt_err *err)
 {
-	const struct gt_tune_sweep *sweep = t->sweep;
+	const struct gt_tune_sweep *sweep = t->on.sweep;
 	struct gt_arena *arena = sweep->plan->arena;
 
 	t->nsizes = count_sizes(sweep);
@@ -272,8 +153,8 @@ static int reserve(struct tuning *t, struct gt_err *err)
 /* Keep what was measured before of collectives that were not measured now. */
 static int keep_measured(struct tuning *t, struct gt_err *err)
 {
-	const struct gt_tune_candidates *candidates = &t->sweep->candidates;
-	struct gt_plan *plan = t->sweep->plan;
+	const struct gt_tune_candidates *candidates = &t->on.sweep->candidates;
+	struct gt_plan *plan = t->on.sweep->plan;
 	struct gt_plan_measured *all = gt_arena_array(
 		plan->arena, (size_t)plan->nmeasured + candidates->n,
 		sizeof(*all));
@@ -296,12 +177,17 @@ static int keep_measured(struct tuning *t, struct gt_err *err)
 
 int gt_tune_sweep(struct gt_tune_sweep *sweep, struct gt_err *err)
 {
-	struct tuning t = {.sweep = sweep};
+	struct tuning t = {.on = {.sweep = sweep}};
 	uint32_t n = 1;
-	int rc = reserve(&t, err);
+	int rc;
 
 	sweep->refused = 0;
+	for (uint32_t i = 0; i < sweep->candidates.n; i++)
+		sweep->candidates.rows[i].max_blocks = sweep->max_blocks;
+	rc = reserve(&t, err);
 	for (uint32_t k = 0; !rc && n; k++)
 		rc = measure_kth(&t, k, &n, err);
-	return rc ? rc : keep_measured(&t, err);
+	if (!rc)
+		rc = keep_measured(&t, err);
+	return !rc && sweep->knees ? gt_tune_knees(&t.on, err) : rc;
 }

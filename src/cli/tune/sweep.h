@@ -43,6 +43,9 @@ struct gt_tune_sweep {
 	const char *machine;
 	struct gt_tune_candidates candidates;
 	uint64_t begin_bytes, end_bytes, factor;
+	uint32_t max_blocks; /* GPUs: of all candidates, so of all rows; 0: any
+			      */
+	int knees; /* GPUs: find out how few blocks will do (knee.h) */
 	/* Called before each measurement, the `done`th of `all`. */
 	void (*tell)(void *arg, const struct gt_plan_select *row,
 		     uint64_t bytes, uint32_t done, uint32_t all);

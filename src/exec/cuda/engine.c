@@ -369,7 +369,10 @@ static int gt_cuda_algo_choice(struct gt_engine *engine,
 	int rc = gt_cuda_choose_algo(engine, req, choice, err);
 
 	if (!rc && choice->protocol == GT_PROTOCOL_SIMPLE)
-		choice->blocks = engine->slicing.workers * engine->nchannels;
+		choice->blocks =
+			engine->slicing.workers * engine->nchannels *
+			gt_cuda_row_lanes(engine, gt_cuda_row_of(engine, req),
+					  req->coll);
 	return rc;
 }
 

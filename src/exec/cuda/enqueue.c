@@ -13,6 +13,17 @@
 #include "exec/cuda/p2p/detour.h"
 #include "exec/cuda/p2p/p2p.h"
 
+/* How many programs have blocks?  Behind the last in use there are none. */
+static uint32_t gt_launch_programs(const struct gt_engine *engine)
+{
+	uint32_t last = 0;
+
+	for (uint32_t i = 0; i < engine->nchannels; i++)
+		if (engine->channels[i] > last)
+			last = engine->channels[i];
+	return (last + 1) * engine->nlanes;
+}
+
 static struct gt_kernel_args gt_launch_args(const struct gt_engine *engine,
 					    const struct gt_exec_request *req,
 					    uint32_t rank)
@@ -33,7 +44,7 @@ static struct gt_kernel_args gt_launch_args(const struct gt_engine *engine,
 		.timeout_ns = (uint64_t)config->timeout_ns,
 		.op = req->op,
 		.nranks = engine->plan->nranks,
-		.nchannels = me->programs[req->coll].nprograms,
+		.nchannels = gt_launch_programs(engine),
 		.nlanes = engine->nlanes,
 		.nworkers = engine->slicing.workers,
 		.nslots = engine->nslots,

@@ -12,12 +12,32 @@
  * row.c: which row of the plan serves a request, and whether GPUs can run it.
  */
 
+/* How many blocks may a row have at a time? */
+uint32_t gt_cuda_row_blocks(const struct gt_engine *engine,
+			    const struct gt_plan_select *row);
+
 /*
- * How many workers has each channel and lane?  As many as the row asks for or
- * as fit.
+ * How many of a row's channels, the first, carry a collective with so many
+ * blocks?  Each needs a block for each of its lanes; the others' bytes go over
+ * them.  0: they do not fit, and none can be left out, which
+ * gt_cuda_row_fits() says as GT_EINPUT.
+ */
+uint32_t gt_cuda_row_channels(const struct gt_engine *engine,
+			      const struct gt_plan_select *row,
+			      enum gt_coll coll, uint32_t most);
+int gt_cuda_row_fits(const struct gt_engine *engine,
+		     const struct gt_plan_select *row, enum gt_coll coll,
+		     uint32_t most, struct gt_err *err);
+
+/*
+ * How many workers has each of these channels and lanes?  As many as the row
+ * asks for or as fit; _most() is for whatever collective the row serves.
  */
 uint32_t gt_cuda_row_workers(const struct gt_engine *engine,
-			     const struct gt_plan_select *row, uint32_t lanes);
+			     const struct gt_plan_select *row,
+			     enum gt_coll coll, uint32_t most);
+uint32_t gt_cuda_row_workers_most(const struct gt_engine *engine,
+				  const struct gt_plan_select *row);
 
 uint32_t gt_cuda_row_lanes(const struct gt_engine *engine,
 			   const struct gt_plan_select *row, enum gt_coll coll);

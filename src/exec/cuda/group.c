@@ -67,14 +67,17 @@ void gt_cuda_fusion_add(const struct gt_engine *engine,
 							     req->coll)};
 	op->may_push = all && op->bytes >= GT_FUSION_SCRATCH_BYTES &&
 		       gt_scratch_group_can(engine, req);
+	if (!bundle->n || choice->max_blocks < bundle->max_blocks)
+		bundle->max_blocks = choice->max_blocks;
 	bundle->reqs[bundle->n++] = req;
 }
 
-static struct gt_bundle_limits gt_fusion_limits(const struct gt_engine *engine)
+static struct gt_bundle_limits gt_fusion_limits(
+	const struct gt_engine *engine, const struct gt_cuda_fusion *bundle)
 {
 	struct gt_bundle_limits limits = {.nranks = engine->plan->nranks,
 					  .ops = GT_GROUP_OPS,
-					  .warps = engine->processors *
+					  .warps = bundle->max_blocks *
 						   GT_GROUP_WARPS,
 					  .has_ll128 = engine->has_128b_stores};
 
@@ -143,10 +146,10 @@ static int gt_fusion_launch_packets(const struct gt_engine *engine,
 {
 	const struct gt_bundle_op *ops = &bundle->ops[first];
 	uint32_t warps = ops[n - 1].warp + ops[n - 1].warps;
-	uint32_t each = (warps + engine->processors - 1) / engine->processors;
+	uint32_t most = bundle->max_blocks, each = (warps + most - 1) / most;
 	struct gt_kernel_grid grid = {
 		.dtype = gt_fusion_dtype(&bundle->reqs[first], n),
-		.overlaps = 1,
+		.overlaps = gt_cuda_may_overlap(engine, most),
 		.stream = engine->ranks[rank].stream};
 	struct gt_group_args args = {.guard = gt_cuda_guard_of(engine, rank),
 				     .me = rank,
@@ -173,21 +176,34 @@ static int gt_fusion_launch_packets(const struct gt_engine *engine,
 	return gt_group_run(&grid, &args);
 }
 
+static int gt_fusion_launch_scratch(const struct gt_engine *engine,
+				    const struct gt_cuda_fusion *bundle,
+				    uint32_t first, uint32_t n, uint32_t rank)
+{
+	const struct gt_scratch_group group = {&bundle->reqs[first], n,
+					       bundle->max_blocks};
+
+	return gt_scratch_group_launch(engine, &group, rank);
+}
+
 /*
  * An operation that is alone in a launch takes the kernel for one, which has
  * less to find out.
  */
-static struct gt_algo_choice gt_fusion_choice(const struct gt_bundle_op *op,
-					      enum gt_coll coll)
+static struct gt_algo_choice gt_fusion_choice(
+	const struct gt_cuda_fusion *bundle, uint32_t i)
 {
-	if (op->push)
-		return (struct gt_algo_choice){
-			.algo = coll == GT_COLL_ALLREDUCE ? GT_ALGO_TWO_SHOT
-							  : GT_ALGO_ONE_SHOT,
-			.protocol = GT_PROTOCOL_DIRECT};
-	return (struct gt_algo_choice){.algo = (uint8_t)gt_fusion_algo(op),
-				       .protocol = op->ll128 ? GT_PROTOCOL_LL128
-							     : GT_PROTOCOL_LL};
+	const struct gt_bundle_op *op = &bundle->ops[i];
+	enum gt_algo push = bundle->reqs[i]->coll == GT_COLL_ALLREDUCE
+				    ? GT_ALGO_TWO_SHOT
+				    : GT_ALGO_ONE_SHOT;
+	enum gt_protocol packets =
+		op->ll128 ? GT_PROTOCOL_LL128 : GT_PROTOCOL_LL;
+
+	return (struct gt_algo_choice){
+		.algo = (uint8_t)(op->push ? push : gt_fusion_algo(op)),
+		.protocol = (uint8_t)(op->push ? GT_PROTOCOL_DIRECT : packets),
+		.max_blocks = bundle->max_blocks};
 }
 
 /* Launch n operations on a rank in one kernel; a cudaError_t. */
@@ -196,8 +212,7 @@ static int gt_fusion_launch(struct gt_engine *engine,
 			    uint32_t n, uint32_t rank)
 {
 	struct gt_exec_request one = *bundle->reqs[first];
-	struct gt_algo_choice choice =
-		gt_fusion_choice(&bundle->ops[first], one.coll);
+	struct gt_algo_choice choice = gt_fusion_choice(bundle, first);
 	struct gt_cuda_rank *me = &engine->ranks[rank];
 	int rc = (int)cudaSetDevice(me->device);
 
@@ -207,8 +222,8 @@ static int gt_fusion_launch(struct gt_engine *engine,
 	one.choice = &choice;
 	if (n > 1)
 		rc = bundle->ops[first].push
-			     ? gt_scratch_group_launch(
-				       engine, &bundle->reqs[first], n, rank)
+			     ? gt_fusion_launch_scratch(engine, bundle, first,
+							n, rank)
 			     : gt_fusion_launch_packets(engine, bundle, first,
 							n, rank);
 	else if (gt_cuda_choose_algo(engine, &one, &engine->choice, NULL))
@@ -261,11 +276,10 @@ static int gt_fusion_next(struct gt_engine *engine,
 			  struct gt_cuda_fusion *bundle, uint32_t first,
 			  uint32_t *n, struct gt_err *err)
 {
-	const struct gt_bundle_limits limits = gt_fusion_limits(engine);
+	const struct gt_bundle_limits limits = gt_fusion_limits(engine, bundle);
 	const struct gt_exec_request *const *reqs = &bundle->reqs[first];
 	struct gt_exec_request one = *reqs[0];
-	struct gt_algo_choice choice =
-		gt_fusion_choice(&bundle->ops[first], one.coll);
+	struct gt_algo_choice choice = gt_fusion_choice(bundle, first);
 
 	if (!bundle->ops[first].push) {
 		*n = gt_bundle_divide(&bundle->ops[first], *n, &limits);
@@ -280,7 +294,7 @@ static int gt_fusion_next(struct gt_engine *engine,
 int gt_cuda_fusion_flush(struct gt_engine *engine,
 			 struct gt_cuda_fusion *bundle, struct gt_err *err)
 {
-	const struct gt_bundle_limits limits = gt_fusion_limits(engine);
+	const struct gt_bundle_limits limits = gt_fusion_limits(engine, bundle);
 	uint32_t done = 0, n;
 	int rc = GT_OK;
 

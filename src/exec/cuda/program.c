@@ -18,9 +18,14 @@ uint32_t gt_cuda_conns_receiving(const struct gt_program *program, uint32_t n)
 	return count;
 }
 
-static int gt_row_uses(const struct gt_plan_select *row, uint32_t c)
+static int gt_row_uses(const struct gt_engine *engine,
+		       const struct gt_plan_select *row, enum gt_coll coll,
+		       uint32_t c)
 {
-	for (uint32_t k = 0; k < row->nchannels; k++)
+	uint32_t n = gt_cuda_row_channels(engine, row, coll,
+					  gt_cuda_row_blocks(engine, row));
+
+	for (uint32_t k = 0; k < n; k++)
 		if (row->channels[k] == c)
 			return 1;
 	return 0;
@@ -43,11 +48,11 @@ static const struct gt_plan_select *gt_program_row(
 		uint32_t n;
 
 		if (!gt_plan_row_serves(plan, row, coll) ||
-		    !gt_row_uses(row, c) ||
+		    !gt_row_uses(engine, row, coll, c) ||
 		    !gt_cuda_row_supported(engine, row, coll, NULL))
 			continue;
-		n = gt_cuda_row_workers(engine, row,
-					gt_cuda_row_lanes(engine, row, coll));
+		n = gt_cuda_row_workers(engine, row, coll,
+					gt_cuda_row_blocks(engine, row));
 		if (!first)
 			first = row;
 		if (n > *workers)

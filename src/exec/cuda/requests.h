@@ -63,6 +63,7 @@ struct gt_cuda_fusion {
 	const struct gt_exec_request *reqs[GT_GROUP_OPS];
 	struct gt_bundle_op ops[GT_GROUP_OPS];
 	uint32_t n;
+	uint32_t max_blocks; /* of a launch: the fewest that one of them may */
 };
 
 /* May this request, which gt_cuda_prepare() has seen, share a launch? */

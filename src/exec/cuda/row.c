@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "exec/cuda/device/state.h"
+#include "plan/lower/layout.h"
 #include "plan/lower/lower.h"
 
 /*
@@ -20,20 +21,80 @@ enum {
 	GT_CUDA_FAR_WORKERS = 8,
 };
 
-uint32_t gt_cuda_row_workers(const struct gt_engine *engine,
-			     const struct gt_plan_select *row, uint32_t lanes)
+uint32_t gt_cuda_row_blocks(const struct gt_engine *engine,
+			    const struct gt_plan_select *row)
 {
-	uint32_t all = gt_process_group_has_links(&engine->group)
-			       ? GT_CUDA_FAR_WORKERS
-			       : GT_CUDA_WORKERS;
-	uint32_t n = engine->processors < all ? engine->processors : all;
+	return gt_cuda_blocks_allowed(
+		engine, engine->config.best ? 0 : row->max_blocks);
+}
 
-	n /= row->nchannels * lanes;
-	if (!n)
-		n = 1;
+/* How many workers fit, if each takes so many blocks? */
+static uint32_t gt_row_workers_of(const struct gt_engine *engine,
+				  const struct gt_plan_select *row,
+				  uint32_t each, uint32_t most)
+{
+	uint32_t n = gt_process_group_has_links(&engine->group)
+			     ? GT_CUDA_FAR_WORKERS
+			     : GT_CUDA_WORKERS;
+
 	if (engine->config.workers)
 		return engine->config.workers;
+	if (n > most)
+		n = most;
+	n /= each;
+	if (!n)
+		n = 1;
 	return row->workers && row->workers < n ? row->workers : n;
+}
+
+uint32_t gt_cuda_row_workers_most(const struct gt_engine *engine,
+				  const struct gt_plan_select *row)
+{
+	return gt_row_workers_of(engine, row, row->nchannels,
+				 gt_cuda_row_blocks(engine, row));
+}
+
+uint32_t gt_cuda_row_workers(const struct gt_engine *engine,
+			     const struct gt_plan_select *row,
+			     enum gt_coll coll, uint32_t most)
+{
+	uint32_t each = gt_cuda_row_channels(engine, row, coll, most) *
+			gt_cuda_row_lanes(engine, row, coll);
+
+	return gt_row_workers_of(engine, row, each ? each : 1, most);
+}
+
+/*
+ * Can the row's other channels carry what one of them does?  Rings and trees of
+ * all ranks can; trees of one rank's block cannot, nor flows, nor steps, which
+ * say themselves which chunks go where.
+ */
+static int gt_row_can_leave_out(const struct gt_engine *engine,
+				const struct gt_plan_select *row,
+				enum gt_coll coll)
+{
+	uint32_t root;
+
+	if (row->algo != GT_ALGO_RING && row->algo != GT_ALGO_TREE)
+		return 0;
+	for (uint32_t i = 0; i < row->nchannels; i++)
+		if (gt_layout_only_block(
+			    &engine->plan->channels[row->channels[i]], coll,
+			    &root))
+			return 0;
+	return 1;
+}
+
+uint32_t gt_cuda_row_channels(const struct gt_engine *engine,
+			      const struct gt_plan_select *row,
+			      enum gt_coll coll, uint32_t most)
+{
+	uint32_t given = engine->config.workers ? engine->config.workers : 1;
+	uint32_t n = most / (gt_cuda_row_lanes(engine, row, coll) * given);
+
+	if (n >= row->nchannels)
+		return row->nchannels;
+	return gt_row_can_leave_out(engine, row, coll) ? n : 0;
 }
 
 uint32_t gt_cuda_row_lanes(const struct gt_engine *engine,
@@ -75,22 +136,28 @@ static int gt_program_refuse(const struct gt_program *program,
 	return GT_OK;
 }
 
-/* All blocks must run at once: refuse a row that has more than the GPU. */
-static int gt_row_refuse_blocks(const struct gt_engine *engine,
-				const struct gt_plan_select *row,
-				uint32_t lanes, struct gt_err *err)
+int gt_cuda_row_fits(const struct gt_engine *engine,
+		     const struct gt_plan_select *row, enum gt_coll coll,
+		     uint32_t most, struct gt_err *err)
 {
 	uint32_t given = engine->config.workers ? engine->config.workers : 1;
-	uint32_t n = row->nchannels * lanes * given;
+	uint32_t lanes = gt_cuda_row_lanes(engine, row, coll);
 
-	if (n > engine->processors)
+	if (gt_cuda_row_channels(engine, row, coll, most))
+		return GT_OK;
+	if (most == engine->processors)
 		return gt_err_set(
 			err, GT_EINPUT, NULL,
 			"%u channels of %u lanes and %u workers need "
 			"as many multiprocessors at once, the GPU has "
 			"%u",
 			row->nchannels, lanes, given, engine->processors);
-	return GT_OK;
+	return gt_err_set(err, GT_EINPUT, NULL,
+			  "max_blocks '%u' is too few for %u channels of %u "
+			  "lanes and %u workers, whose blocks wait for one "
+			  "another: allow more, or take a plan of fewer "
+			  "channels",
+			  most, row->nchannels, lanes, given);
 }
 
 /*
@@ -112,7 +179,8 @@ static int gt_row_refuse(const struct gt_engine *engine,
 	if (row->algo == GT_ALGO_ONE_SHOT || row->algo == GT_ALGO_TWO_SHOT)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "GPUs have no FIFOs for meshes");
-	rc = gt_row_refuse_blocks(engine, row, lanes, err);
+	rc = gt_cuda_row_fits(engine, row, coll,
+			      gt_cuda_row_blocks(engine, row), err);
 	if (rc)
 		return rc;
 	arena = gt_arena_new();

@@ -98,9 +98,7 @@ static uint32_t gt_sendrecv_blocks(const struct gt_engine *engine,
 				   uint32_t n, uint32_t *quota)
 {
 	uint32_t kind = gt_sendrecv_kind(engine);
-	uint32_t blocks = engine->processors < GT_SENDRECV_BLOCKS
-				  ? engine->processors
-				  : GT_SENDRECV_BLOCKS;
+	uint32_t blocks = gt_cuda_blocks_allowed(engine, GT_SENDRECV_BLOCKS);
 	uint64_t shares = 0, work;
 
 	for (uint32_t i = 0; i < n; i++)
@@ -121,7 +119,11 @@ static cudaError_t gt_sendrecv_launch(const struct gt_engine *engine,
 					.me = rank,
 					.kind = gt_sendrecv_kind(engine),
 					.n = n};
-	uint32_t blocks = gt_sendrecv_blocks(engine, list, n, &args.quota);
+	const struct gt_kernel_grid grid = {
+		.blocks = gt_sendrecv_blocks(engine, list, n, &args.quota),
+		.overlaps = gt_cuda_may_overlap(
+			engine, gt_cuda_blocks_allowed(engine, 0)),
+		.stream = stream};
 	char *own = gt_cuda_region_at(engine, GT_CUDA_SENDRECV, rank, rank);
 	cudaError_t rc = cudaSetDevice(engine->ranks[rank].device);
 
@@ -129,9 +131,9 @@ static cudaError_t gt_sendrecv_launch(const struct gt_engine *engine,
 		args.pair_buffers[r] =
 			gt_cuda_region_at(engine, GT_CUDA_SENDRECV, rank, r);
 	args.counts = (void *)(own + gt_sendrecv_bytes(engine));
-	return rc == cudaSuccess ? (cudaError_t)gt_sendrecv_run(blocks, stream,
-								&args, list)
-				 : rc;
+	return rc == cudaSuccess
+		       ? (cudaError_t)gt_sendrecv_run(&grid, &args, list)
+		       : rc;
 }
 
 int gt_cuda_sendrecv(struct gt_engine *engine, uint32_t rank, void *stream,

@@ -37,31 +37,31 @@ enum {
 static int gt_choose_workers(struct gt_engine *engine, struct gt_err *err)
 {
 	const struct gt_plan *plan = engine->plan;
-	uint32_t given = engine->config.workers, n = 1, channels = 1;
-	uint32_t lanes = 1;
+	uint32_t given = engine->config.workers, n = 1, lanes = 1;
+	uint32_t most = gt_cuda_blocks_allowed(engine, 0);
 
 	if (plan->nchannels > GT_KERNEL_CHANNELS)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "the plan has %u channels, GPUs run %d",
 				  plan->nchannels, GT_KERNEL_CHANNELS);
+	if (given > most)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "%u workers of a channel need as many blocks "
+				  "at once, %s %u",
+				  given,
+				  most < engine->processors
+					  ? "max_blocks is"
+					  : "the GPU has multiprocessors for",
+				  most);
 	for (uint32_t i = 0; i < plan->nselect; i++) {
 		const struct gt_plan_select *row = &plan->select[i];
-		uint32_t most = gt_cuda_row_lanes(engine, row, row->coll);
+		uint32_t workers = gt_cuda_row_workers_most(engine, row);
 
-		if (most > lanes)
-			lanes = most;
-		if (row->nchannels > channels)
-			channels = row->nchannels;
-		if (gt_cuda_row_workers(engine, row, 1) > n)
-			n = gt_cuda_row_workers(engine, row, 1);
+		if (gt_cuda_row_lanes(engine, row, row->coll) > lanes)
+			lanes = gt_cuda_row_lanes(engine, row, row->coll);
+		if (workers > n)
+			n = workers;
 	}
-	if (channels > engine->processors ||
-	    given * channels > engine->processors)
-		return gt_err_set(err, GT_EINPUT, NULL,
-				  "%u channels of %u workers need as many "
-				  "multiprocessors at once, the GPU has %u",
-				  channels, given ? given : 1,
-				  engine->processors);
 	engine->max_slicing.workers = given ? given : n;
 	engine->nblocks = lanes * engine->max_slicing.workers * plan->nchannels;
 	if (engine->nblocks < engine->processors) /* of flows */
@@ -139,6 +139,16 @@ static uint32_t gt_slicing_bytes(uint64_t part,
 	return slice < most->slice_bytes ? (uint32_t)slice : most->slice_bytes;
 }
 
+/* How many blocks may the row have for the request that runs? */
+static uint32_t gt_slicing_blocks(const struct gt_engine *engine,
+				  const struct gt_plan_select *row)
+{
+	uint32_t most = gt_cuda_row_blocks(engine, row);
+
+	return engine->choice.max_blocks < most ? engine->choice.max_blocks
+						: most;
+}
+
 /*
  * Take as many workers as have something to do, and slices that make a turn of
  * each worker's part.
@@ -157,7 +167,7 @@ static struct gt_cuda_slicing gt_slicing_of(const struct gt_engine *engine,
 	chunk /= engine->nchannels;
 	if (!engine->config.workers) {
 		cut.workers = gt_cuda_row_workers(
-			engine, row, gt_cuda_row_lanes(engine, row, req->coll));
+			engine, row, req->coll, gt_slicing_blocks(engine, row));
 		if (chunk / GT_CUDA_PART_BYTES < cut.workers)
 			cut.workers = (uint32_t)(chunk / GT_CUDA_PART_BYTES);
 		if (!cut.workers)
@@ -233,13 +243,16 @@ int gt_cuda_layout_set(struct gt_engine *engine,
 		.count = req->count,
 		.elem_bytes = (uint32_t)gt_dtype_bytes(req->dtype),
 	};
-	int rc = gt_cuda_connect(engine, req->coll, err);
+	uint32_t most = gt_slicing_blocks(engine, row);
+	int rc = gt_cuda_row_fits(engine, row, req->coll, most, err);
 
+	if (!rc)
+		rc = gt_cuda_connect(engine, req->coll, err);
 	if (rc)
 		return rc;
-	engine->nchannels = row->nchannels;
+	engine->nchannels = gt_cuda_row_channels(engine, row, req->coll, most);
 	memcpy(engine->channels, row->channels,
-	       row->nchannels * sizeof(*engine->channels));
+	       engine->nchannels * sizeof(*engine->channels));
 	engine->nlanes = engine->ranks[0].programs[req->coll].nlanes;
 	engine->slicing = gt_slicing_of(engine, req);
 	args.slice_bytes = engine->slicing.slice_bytes;

@@ -110,13 +110,16 @@ static uint32_t gt_choice_parts(uint64_t work, uint64_t most)
 	return (uint32_t)((work + most - 1) / most);
 }
 
-/* Take a warp for every chunk, or rounds that are the same for all warps. */
+/*
+ * Take a warp for every chunk, or rounds that are the same for all warps: with
+ * few blocks these have more threads, and their warps more rounds.
+ */
 static void gt_choice_size_packets(const struct gt_engine *engine,
 				   const struct gt_exec_request *req,
 				   struct gt_algo_choice *choice)
 {
 	uint32_t few = GT_CHOICE_THREADS / 32, warps, each;
-	uint32_t most = engine->processors;
+	uint32_t most = choice->max_blocks;
 	uint64_t bytes = gt_choice_block_bytes(engine, req, choice->algo);
 	uint32_t chunks =
 		gt_choice_parts(bytes, gt_choice_packet_chunk(choice));
@@ -144,14 +147,13 @@ static void gt_choice_size_direct(const struct gt_engine *engine,
 	uint64_t all = gt_coll_has_blocks(req->coll)
 			       ? bytes * engine->plan->nranks
 			       : bytes;
-	uint32_t most = gt_cuda_detour_leaves(choice, engine->processors);
+	uint32_t most = gt_cuda_detour_leaves(choice, choice->max_blocks);
 
 	if (!choice->threads)
 		choice->threads = GT_DIRECT_THREADS;
 	if (!choice->blocks)
 		choice->blocks =
-			gt_choice_is_scratch_reduce(choice, req->coll)
-				? engine->processors
+			gt_choice_is_scratch_reduce(choice, req->coll) ? most
 			: bytes < GT_CHOICE_FEW_BYTES ? GT_CHOICE_FEW_BLOCKS
 			: all < GT_CHOICE_MANY_BYTES && engine->plan->nranks > 2
 				? GT_CHOICE_BLOCKS
@@ -429,15 +431,18 @@ static void gt_choice_size(const struct gt_engine *engine,
 		gt_choice_size_direct(engine, req, choice);
 	else
 		gt_choice_size_ce(engine, choice);
-	/* Blocks wait for those of other ranks: all must run at once. */
-	if (choice->blocks > engine->processors)
-		choice->blocks = engine->processors;
+	if (choice->blocks > choice->max_blocks)
+		choice->blocks = choice->max_blocks;
 }
 
 int gt_cuda_choose_algo(const struct gt_engine *engine,
 			const struct gt_exec_request *req,
 			struct gt_algo_choice *choice, struct gt_err *err)
 {
+	const struct gt_plan_select *row =
+		engine->config.best || req->choice
+			? NULL
+			: gt_cuda_row_of(engine, req);
 	const char *fault;
 
 	if (req->choice)
@@ -448,12 +453,12 @@ int gt_cuda_choose_algo(const struct gt_engine *engine,
 		gt_choice_overlap(engine, req, choice);
 	else
 		gt_choice_planned(engine, req, choice);
-	if (gt_cuda_detour_choose(
-		    engine, req,
-		    engine->config.best || engine->config.overlap || req->choice
-			    ? NULL
-			    : gt_cuda_row_of(engine, req),
-		    choice, err))
+	/* The limit of a row is for what goes as the row says. */
+	if (engine->config.overlap && choice->protocol != GT_PROTOCOL_SIMPLE)
+		row = NULL;
+	choice->max_blocks = gt_cuda_blocks_allowed(
+		engine, row ? row->max_blocks : choice->max_blocks);
+	if (gt_cuda_detour_choose(engine, req, row, choice, err))
 		return GT_EINPUT;
 	if (choice->protocol == GT_PROTOCOL_SIMPLE)
 		return gt_cuda_row_check(engine, req, err) ? GT_OK : GT_EINPUT;

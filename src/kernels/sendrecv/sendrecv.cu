@@ -15,19 +15,15 @@ static_assert(sizeof(gt_sendrecv_table<GT_SENDRECV_FEW>) <= 4096 &&
 	      "kernel arguments");
 
 template <uint32_t N>
-static int gt_sendrecv_launch(uint32_t blocks, struct CUstream_st *stream,
+static int gt_sendrecv_launch(struct gt_kernel_grid grid,
 			      const struct gt_sendrecv_args *args,
 			      const struct gt_kernel_message *messages)
 {
-	struct gt_kernel_grid grid = {};
 	struct cudaLaunchConfig_st config;
 	gt_sendrecv_table<N> table;
 	void *list[] = {&table};
 
-	grid.blocks = blocks;
 	grid.threads = GT_SENDRECV_THREADS;
-	grid.overlaps = 1;
-	grid.stream = stream;
 	table.args = *args;
 	memcpy(table.messages, messages, args->n * sizeof(*messages));
 	gt_grid_config(&grid, &config);
@@ -61,13 +57,13 @@ extern "C" uint32_t gt_sendrecv_most(void)
 	return GT_SENDRECV_MOST;
 }
 
-extern "C" int gt_sendrecv_run(uint32_t blocks, struct CUstream_st *stream,
+extern "C" int gt_sendrecv_run(const struct gt_kernel_grid *grid,
 			       const struct gt_sendrecv_args *args,
 			       const struct gt_kernel_message *messages)
 {
 	return args->n <= GT_SENDRECV_FEW
-		       ? gt_sendrecv_launch<GT_SENDRECV_FEW>(blocks, stream,
-							     args, messages)
-		       : gt_sendrecv_launch<GT_SENDRECV_MOST>(blocks, stream,
-							      args, messages);
+		       ? gt_sendrecv_launch<GT_SENDRECV_FEW>(*grid, args,
+							     messages)
+		       : gt_sendrecv_launch<GT_SENDRECV_MOST>(*grid, args,
+							      messages);
 }

@@ -17,6 +17,7 @@ enum {
 	GT_MIN_SLICE_BYTES = 16,
 	GT_MAX_SLICE_BYTES = 1 << 30,
 	GT_MAX_WORKERS = 1024,
+	GT_MAX_BLOCKS = 1024,
 };
 
 static struct gt_plan_at gt_use_at(const struct gt_use_check *check,
@@ -70,6 +71,11 @@ static int gt_check_use_fifo(const struct gt_use_check *check,
 		return gt_plan_wrong(check->plan, gt_use_at(check, "workers"),
 				     err, "'%u' is not within 1 and %d",
 				     use->workers, GT_MAX_WORKERS);
+	if (use->max_blocks > GT_MAX_BLOCKS)
+		return gt_plan_wrong(check->plan,
+				     gt_use_at(check, "max_blocks"), err,
+				     "'%u' is not within 0 and %d",
+				     use->max_blocks, GT_MAX_BLOCKS);
 	return GT_OK;
 }
 

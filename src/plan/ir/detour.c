@@ -1,8 +1,6 @@
-/* Which rows of a plan may have a detour, and how people read of it. */
+/* Which rows of a plan may have a detour. */
 #include "plan/ir/detour.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 int gt_detour_is_possible(enum gt_algo algo, enum gt_protocol protocol,
@@ -14,15 +12,6 @@ int gt_detour_is_possible(enum gt_algo algo, enum gt_protocol protocol,
 	return algo == mesh &&
 	       protocol == (coll == GT_COLL_REDUCE ? GT_PROTOCOL_DIRECT
 						   : GT_PROTOCOL_CE);
-}
-
-const char *gt_detour_text(uint32_t permille, char text[GT_DETOUR_TEXT_MAX])
-{
-	text[0] = '\0';
-	if (permille)
-		snprintf(text, GT_DETOUR_TEXT_MAX,
-			 ", %" PRIu32 "/1000 through the host", permille);
-	return text;
 }
 
 static const char *gt_rank_node(const struct gt_plan *plan, uint32_t rank)

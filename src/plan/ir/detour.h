@@ -25,8 +25,4 @@ int gt_detour_is_possible(enum gt_algo algo, enum gt_protocol protocol,
  */
 uint32_t gt_detour_outsider(const struct gt_plan *plan);
 
-/* ", 85/1000 through the host", for people; "" where there is no detour. */
-enum { GT_DETOUR_TEXT_MAX = 40 };
-const char *gt_detour_text(uint32_t permille, char text[GT_DETOUR_TEXT_MAX]);
-
 #endif

@@ -10,6 +10,11 @@ static const double gt_envelope_worth = 0.97;
 
 enum { GT_ENVELOPE_GRAIN_BYTES = 1024 };
 
+int gt_envelope_is_near(double time_us, double best_us)
+{
+	return time_us * gt_envelope_worth <= best_us;
+}
+
 uint32_t gt_envelope_choose(const double *time_us, uint32_t nschedules,
 			    uint32_t home, uint32_t at)
 {
@@ -19,9 +24,9 @@ uint32_t gt_envelope_choose(const double *time_us, uint32_t nschedules,
 		if (time_us[i] < time_us[best])
 			best = i;
 	if (home < nschedules &&
-	    time_us[home] * gt_envelope_worth <= time_us[best])
+	    gt_envelope_is_near(time_us[home], time_us[best]))
 		return home;
-	if (at < nschedules && time_us[at] * gt_envelope_worth <= time_us[best])
+	if (at < nschedules && gt_envelope_is_near(time_us[at], time_us[best]))
 		return at;
 	return best;
 }

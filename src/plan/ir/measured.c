@@ -1,6 +1,7 @@
 /*
  * The rows of select that a plan's measurements make the quickest: for each
- * collective the lower envelope of the measured times.
+ * collective the lower envelope of the measured times, each with the fewest
+ * thread blocks that are nearly as quick.
  */
 #include "plan/ir/measured.h"
 
@@ -25,6 +26,7 @@ struct gt_choice {
 	enum gt_coll coll;
 	uint32_t nschedules, nsizes;
 	const struct gt_plan_measured **schedules;
+	uint8_t *is_limited; /* [schedule]: another one has more blocks */
 	uint64_t *sizes;
 	double *time_us; /* [size][schedule] */
 	uint32_t *chosen;
@@ -38,7 +40,7 @@ int gt_plan_measured_same(const struct gt_plan_select *a,
 	       a->protocol == b->protocol && a->workers == b->workers &&
 	       a->slots == b->slots && a->slice_bytes == b->slice_bytes &&
 	       a->detour_permille == b->detour_permille &&
-	       a->nchannels == b->nchannels &&
+	       a->max_blocks == b->max_blocks && a->nchannels == b->nchannels &&
 	       !memcmp(a->channels, b->channels,
 		       a->nchannels * sizeof(*a->channels));
 }
@@ -69,6 +71,28 @@ double gt_plan_measured_time(const struct gt_plan_measured *m, uint64_t bytes)
 	return m->time_us[i - 1] * exp(slope * along);
 }
 
+/* Is `a` the same use as `b`, but for fewer blocks? */
+static int gt_use_limits(const struct gt_plan_select *a,
+			 const struct gt_plan_select *b)
+{
+	struct gt_plan_select use = *a;
+
+	use.max_blocks = b->max_blocks;
+	return a->max_blocks &&
+	       (!b->max_blocks || a->max_blocks < b->max_blocks) &&
+	       gt_plan_measured_same(&use, b);
+}
+
+/* Those that are limited stand back until rows are made of the others. */
+static void gt_choice_limits(struct gt_choice *c)
+{
+	for (uint32_t w = 0; w < c->nschedules; w++)
+		for (uint32_t v = 0; v < c->nschedules; v++)
+			c->is_limited[w] |=
+				gt_use_limits(&c->schedules[w]->use,
+					      &c->schedules[v]->use) != 0;
+}
+
 static int gt_size_cmp(const void *a, const void *b)
 {
 	const uint64_t *left = a, *right = b;
@@ -76,13 +100,16 @@ static int gt_size_cmp(const void *a, const void *b)
 	return (*left > *right) - (*left < *right);
 }
 
-/* Collect the sizes at which some schedule was measured, once each. */
+/*
+ * Collect the sizes at which some schedule that counts was measured, once each.
+ */
 static void gt_choice_sizes(struct gt_choice *c)
 {
 	uint32_t n = 0, unique = 0;
 
 	for (uint32_t w = 0; w < c->nschedules; w++)
-		for (uint32_t i = 0; i < c->schedules[w]->npoints; i++)
+		for (uint32_t i = 0;
+		     !c->is_limited[w] && i < c->schedules[w]->npoints; i++)
 			c->sizes[n++] = c->schedules[w]->bytes[i];
 	qsort(c->sizes, n, sizeof(*c->sizes), gt_size_cmp);
 	for (uint32_t i = 0; i < n; i++)
@@ -108,6 +135,7 @@ static void gt_choice_home(struct gt_choice *c)
 
 		use.protocol = main->protocol;
 		use.detour_permille = main->detour_permille;
+		use.max_blocks = main->max_blocks;
 		if (gt_plan_measured_same(&use, main) &&
 		    (c->home == c->nschedules || last[w] < last[c->home]))
 			c->home = w;
@@ -129,16 +157,21 @@ static int gt_choice_make(struct gt_choice *c, struct gt_err *err)
 	c->time_us = gt_arena_array(arena, (size_t)npoints * c->nschedules,
 				    sizeof(*c->time_us));
 	c->chosen = gt_arena_array(arena, npoints, sizeof(*c->chosen));
-	if (!c->schedules || !c->sizes || !c->time_us || !c->chosen)
+	c->is_limited = gt_arena_array(arena, n, sizeof(*c->is_limited));
+	if (!c->schedules || !c->sizes || !c->time_us || !c->chosen ||
+	    !c->is_limited)
 		return gt_err_nomem(err);
 	if (!c->nschedules)
 		return GT_OK;
+	gt_choice_limits(c);
 	gt_choice_sizes(c);
 	for (uint32_t s = 0; s < c->nsizes; s++)
 		for (uint32_t w = 0; w < c->nschedules; w++)
 			c->time_us[s * c->nschedules + w] =
-				gt_plan_measured_time(c->schedules[w],
-						      c->sizes[s]);
+				c->is_limited[w]
+					? INFINITY
+					: gt_plan_measured_time(c->schedules[w],
+								c->sizes[s]);
 	gt_choice_home(c);
 	at = c->nschedules;
 	for (uint32_t s = 0; s < c->nsizes; s++)
@@ -162,17 +195,48 @@ static uint64_t gt_choice_cross(const struct gt_choice *c, uint32_t s)
 	return gt_envelope_crossover(time_us, c->sizes + s);
 }
 
+/* Is schedule v nearly as quick as w at the sizes of a run? */
+static int gt_choice_is_near(const struct gt_choice *c, uint32_t v, uint32_t w,
+			     const uint32_t run[2])
+{
+	for (uint32_t s = run[0]; s <= run[1]; s++)
+		if (!gt_envelope_is_near(
+			    gt_plan_measured_time(c->schedules[v], c->sizes[s]),
+			    c->time_us[s * c->nschedules + w]))
+			return 0;
+	return 1;
+}
+
+/*
+ * The use for a run of sizes, from the first to the last, that have the same
+ * choice: with the fewest blocks that will do.
+ */
+static struct gt_plan_select gt_choice_use(const struct gt_choice *c,
+					   const uint32_t run[2])
+{
+	uint32_t w = c->chosen[run[0]];
+	struct gt_plan_select use = c->schedules[w]->use;
+
+	for (uint32_t v = 0; v < c->nschedules; v++)
+		if (gt_use_limits(&c->schedules[v]->use, &use) &&
+		    gt_choice_is_near(c, v, w, run))
+			use = c->schedules[v]->use;
+	return use;
+}
+
 /* Make a row of each run of sizes with the same choice. */
 static void gt_choice_rows(const struct gt_choice *c,
 			   struct gt_plan_select *rows, uint32_t *n)
 {
 	struct gt_plan_select last = *gt_plan_main_row(c->plan);
-	uint32_t end = c->nsizes - 1;
+	uint32_t end = c->nsizes - 1, run[2] = {0, 0};
 
 	for (uint32_t s = 0; s <= end; s++) {
 		if (s < end && c->chosen[s + 1] == c->chosen[s])
 			continue;
-		rows[*n] = c->schedules[c->chosen[s]]->use;
+		run[1] = s;
+		rows[*n] = gt_choice_use(c, run);
+		run[0] = s + 1;
 		rows[(*n)++].max_bytes =
 			s < end ? gt_choice_cross(c, s) : UINT64_MAX;
 	}

@@ -297,6 +297,7 @@ struct gt_plan_select {
 	uint32_t slots;           /* 0: the plan's */
 	uint32_t slice_bytes;     /* 0: the plan's */
 	uint32_t detour_permille; /* plan/ir/detour.h; 0: none */
+	uint32_t max_blocks;      /* GPUs: exec/engine.h; 0: no limit */
 };
 
 /*

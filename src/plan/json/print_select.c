@@ -28,6 +28,8 @@ static void print_use(const struct gt_plan *plan,
 		gt_json_put_int(json, "slice_bytes", use->slice_bytes);
 	if (use->detour_permille)
 		gt_json_put_int(json, "detour_permille", use->detour_permille);
+	if (use->max_blocks)
+		gt_json_put_int(json, "max_blocks", use->max_blocks);
 }
 
 void gt_print_select(const struct gt_plan *plan, struct gt_json_writer *json)

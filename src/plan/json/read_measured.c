@@ -65,9 +65,11 @@ static int gt_read_measured(struct gt_plan_reader *reader,
 			    struct gt_err *err)
 {
 	static const char *const keys[] = {
-		"machine",         "coll",    "algo",    "protocol",
-		"channels",        "workers", "slots",   "slice_bytes",
-		"detour_permille", "bytes",   "time_us", NULL};
+		"machine",    "coll",        "algo",
+		"protocol",   "channels",    "workers",
+		"slots",      "slice_bytes", "detour_permille",
+		"max_blocks", "bytes",       "time_us",
+		NULL};
 	struct gt_json at;
 	int rc = gt_json_object(object, keys, err);
 

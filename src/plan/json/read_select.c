@@ -158,6 +158,8 @@ int gt_read_use(struct gt_plan_reader *reader, const struct gt_json *object,
 	if (!rc)
 		rc = gt_read_own(object, "detour_permille",
 				 &use->detour_permille, err);
+	if (!rc)
+		rc = gt_read_own(object, "max_blocks", &use->max_blocks, err);
 	return rc;
 }
 
@@ -166,9 +168,9 @@ static int gt_read_one_select(struct gt_plan_reader *reader,
 			      struct gt_plan_select *select, struct gt_err *err)
 {
 	static const char *const keys[] = {
-		"max_bytes",       "coll",    "algo",  "protocol",
-		"channels",        "workers", "slots", "slice_bytes",
-		"detour_permille", NULL};
+		"max_bytes",       "coll",       "algo",  "protocol",
+		"channels",        "workers",    "slots", "slice_bytes",
+		"detour_permille", "max_blocks", NULL};
 	int rc = gt_json_object(object, keys, err);
 
 	if (!rc)

@@ -234,6 +234,34 @@ static void test_group(void **state)
 	close_comm(&f);
 }
 
+/* Configs of older versions end earlier; what lies behind is not read. */
+static void test_older_config(void **state)
+{
+	struct old_config {
+		size_t size;
+		const char *plan;
+		int64_t timeout_ms;
+		unsigned flags;
+		struct gtopo_comm *beside;
+		enum gtopo_device device;
+	};
+	struct gtopo_config config = GTOPO_CONFIG_INIT;
+	struct gtopo_comm *comm = NULL;
+	char path[4096];
+
+	(void)state;
+	assert_int_equal(offsetof(struct gtopo_config, max_blocks),
+			 sizeof(struct old_config));
+	config.plan =
+		gt_test_path(path, "tests/cases/plan/good/minimal/plan.json");
+	config.max_blocks = 3;
+	assert_int_equal(gtopo_comm_create(&config, &comm, NULL, 0), GTOPO_OK);
+	gtopo_comm_destroy(comm);
+	config.size = sizeof(struct old_config);
+	assert_int_equal(gtopo_comm_create(&config, &comm, NULL, 0), GTOPO_OK);
+	gtopo_comm_destroy(comm);
+}
+
 static void test_refused(void **state)
 {
 	struct gtopo_config config = GTOPO_CONFIG_INIT;
@@ -271,6 +299,7 @@ static void test_refused(void **state)
 	config.size--;
 	assert_int_equal(gtopo_comm_create(&config, &comm, NULL, 0),
 			 GTOPO_EINPUT);
+	assert_int_equal(gtopo_comm_create(NULL, &comm, NULL, 0), GTOPO_EINPUT);
 	assert_null(comm);
 	open_comm(&f, 2, 0);
 	assert_int_equal(
@@ -500,6 +529,7 @@ int main(void)
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_blocks),
 		cmocka_unit_test(test_group),
+		cmocka_unit_test(test_older_config),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_rooted),
 		cmocka_unit_test(test_mesh),

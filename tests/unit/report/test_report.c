@@ -126,6 +126,34 @@ static void test_json(void **state)
 	gt_buf_release(&out);
 }
 
+/* A limit of thread blocks is said where there is one. */
+static void test_max_blocks(void **state)
+{
+	const struct gt_report_writer *const writers[] = {&gt_report_text,
+							  &gt_report_json};
+	static const char *const words[] = {
+		"3 channels, 1 worker each, at most 16 blocks, 8 slots, ",
+		"\n  \"slots\": 8,\n  \"max_blocks\": 16,\n"
+		"  \"iters\": 10,\n"};
+	struct gt_report_head limited = head;
+
+	(void)state;
+	limited.max_blocks = 16;
+	for (int i = 0; i < 4; i++) {
+		struct gt_buf out = GT_BUF_INIT;
+		struct gt_report report = {.head = i < 2 ? &limited : &head,
+					   .writer = writers[i % 2],
+					   .out = &out};
+
+		write_all(&report, NULL);
+		assert_int_equal(
+			strstr(gt_buf_text(&out), words[i % 2]) != NULL, i < 2);
+		assert_int_equal(strstr(gt_buf_text(&out), "block") != NULL,
+				 i < 2);
+		gt_buf_release(&out);
+	}
+}
+
 /* A plan's busbw and a report's are the same unit. */
 static void test_same_unit(void **state)
 {
@@ -140,8 +168,11 @@ static void test_same_unit(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bandwidths), cmocka_unit_test(test_text),
-		cmocka_unit_test(test_colour),     cmocka_unit_test(test_json),
+		cmocka_unit_test(test_max_blocks),
+		cmocka_unit_test(test_bandwidths),
+		cmocka_unit_test(test_text),
+		cmocka_unit_test(test_colour),
+		cmocka_unit_test(test_json),
 		cmocka_unit_test(test_same_unit),
 	};
 

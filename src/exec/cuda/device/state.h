@@ -218,6 +218,31 @@ static inline int gt_cuda_pulls(const struct gt_engine *engine)
 	       engine->choice.protocol == GT_PROTOCOL_CE;
 }
 
+/*
+ * How many blocks may a rank's kernels have at a time?  Blocks wait for those
+ * of other ranks, so never more than the GPU runs at once; and no more than the
+ * caller, or who chose the algorithm, allows (0: any number).
+ */
+static inline uint32_t gt_cuda_blocks_allowed(const struct gt_engine *engine,
+					      uint32_t max_blocks)
+{
+	uint32_t given = engine->config.max_blocks, most = engine->processors;
+
+	if (given && given < most)
+		most = given;
+	return max_blocks && max_blocks < most ? max_blocks : most;
+}
+
+/*
+ * May a launch of so many blocks at most be set up while the one before still
+ * runs?  It holds as many blocks more till then, so only where all are allowed.
+ */
+static inline int gt_cuda_may_overlap(const struct gt_engine *engine,
+				      uint32_t max_blocks)
+{
+	return max_blocks >= engine->processors;
+}
+
 /* The rank's part of a region, at the address that a local rank sees. */
 static inline char *gt_cuda_region_at(const struct gt_engine *engine,
 				      int region, uint32_t viewer,

@@ -44,6 +44,9 @@ static const char *gt_detour_fault(const struct gt_engine *engine,
 	if (!gt_detour_is_possible(choice->algo, choice->protocol, req->coll))
 		return "only copy engines and a pulling root have one beside "
 		       "them";
+	if (choice->max_blocks < engine->processors)
+		return "kernels add up and meet beside it, and blocks are "
+		       "limited";
 	if (choice->detour_permille > GT_DETOUR_MAX_PERMILLE)
 		return "more than half would go by the detour";
 	return NULL;

@@ -25,7 +25,10 @@ struct gt_kernel_grid gt_cuda_p2p_grid(const struct gt_engine *engine,
 		.op = req->op,
 		.blocks = engine->choice.blocks,
 		.threads = engine->choice.threads,
-		.overlaps = !req->part_count, /* Not early where it forks. */
+		/* Not early where it forks. */
+		.overlaps =
+			!req->part_count &&
+			gt_cuda_may_overlap(engine, engine->choice.max_blocks),
 		.stream = engine->ranks[rank].stream};
 }
 
@@ -217,13 +220,17 @@ int gt_cuda_premul_launch(const struct gt_engine *engine,
 				   : gt_pattern_scalar(req->dtype, rank)};
 	uint64_t packs = args.count * gt_dtype_bytes(req->dtype) / 16;
 	uint64_t blocks = packs / GT_PREMUL_THREADS + 1;
+	uint32_t most = engine->choice.max_blocks < GT_PREMUL_BLOCKS
+				? engine->choice.max_blocks
+				: GT_PREMUL_BLOCKS;
 	const struct gt_kernel_grid grid = {
 		.dtype = req->dtype,
-		.blocks = blocks < GT_PREMUL_BLOCKS ? (uint32_t)blocks
-						    : GT_PREMUL_BLOCKS,
+		.blocks = blocks < most ? (uint32_t)blocks : most,
 		.threads = GT_PREMUL_THREADS,
 		/* Its blocks are more than ranks that share have room for. */
-		.overlaps = !engine->sharers,
+		.overlaps =
+			!engine->sharers &&
+			gt_cuda_may_overlap(engine, engine->choice.max_blocks),
 		.stream = engine->ranks[rank].stream};
 
 	return args.count ? gt_premul_run(&grid, &args) : 0;

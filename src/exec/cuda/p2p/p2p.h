@@ -160,9 +160,15 @@ int gt_scratch_group_need(struct gt_engine *engine,
 			  const struct gt_exec_request *const *reqs, uint32_t n,
 			  struct gt_err *err);
 
+struct gt_scratch_group {
+	const struct gt_exec_request *const *reqs;
+	uint32_t n;
+	uint32_t blocks; /* of the launch */
+};
+
 /* Launch one rank's part of all; a cudaError_t. */
 int gt_scratch_group_launch(const struct gt_engine *engine,
-			    const struct gt_exec_request *const *reqs,
-			    uint32_t n, uint32_t rank);
+			    const struct gt_scratch_group *group,
+			    uint32_t rank);
 
 #endif

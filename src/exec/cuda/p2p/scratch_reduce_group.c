@@ -114,28 +114,29 @@ static void gt_scratch_group_add(const struct gt_engine *engine,
 }
 
 int gt_scratch_group_launch(const struct gt_engine *engine,
-			    const struct gt_exec_request *const *reqs,
-			    uint32_t n, uint32_t rank)
+			    const struct gt_scratch_group *group, uint32_t rank)
 {
-	struct gt_kernel_grid grid = {.dtype = reqs[0]->dtype,
-				      .op = reqs[0]->op,
-				      .blocks = engine->processors,
-				      .threads = GT_DIRECT_THREADS,
-				      .overlaps = 1,
-				      .stream = engine->ranks[rank].stream};
+	const struct gt_exec_request *first = group->reqs[0];
+	struct gt_kernel_grid grid = {
+		.dtype = first->dtype,
+		.op = first->op,
+		.blocks = group->blocks,
+		.threads = GT_DIRECT_THREADS,
+		.overlaps = gt_cuda_may_overlap(engine, group->blocks),
+		.stream = engine->ranks[rank].stream};
 	struct gt_scratch_group_args args = {
 		.guard = gt_cuda_guard_of(engine, rank),
 		.me = rank,
 		.nranks = engine->plan->nranks};
-	struct gt_p2p all = gt_scratch_group_flow(engine, reqs[0], rank);
+	struct gt_p2p all = gt_scratch_group_flow(engine, first, rank);
 
 	for (uint32_t r = 0; r < args.nranks; r++) {
 		args.flags[r] = gt_cuda_p2p_flags(engine, rank, r);
 		args.scratch[r] =
 			gt_cuda_region_at(engine, GT_CUDA_SCRATCH, rank, r);
 	}
-	for (uint32_t i = 0; i < n; i++)
-		gt_scratch_group_add(engine, reqs[i], rank, &args);
+	for (uint32_t i = 0; i < group->n; i++)
+		gt_scratch_group_add(engine, group->reqs[i], rank, &args);
 	all.count = args.lines * (uint64_t)GT_SCRATCH_GROUP_LINE_BYTES;
 	args.piece = (uint32_t)(gt_scratch_reduce_piece(&all, grid.blocks, 1) /
 				GT_SCRATCH_GROUP_LINE_BYTES);

@@ -9,6 +9,8 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "cli/tune/knee.h"
+#include "cli/tune/measure.h"
 #include "cli/tune/sweep.h"
 #include "plan/check/check.h"
 #include "plan/cost/cost.h"
@@ -183,6 +185,7 @@ struct gt_engine {
 	int opened, nopened;
 	int poor; /* has no memory for detours, which the first one finds */
 	int detoured;
+	uint32_t wrong_blocks; /* with as many or fewer nothing is right */
 };
 
 static struct gt_engine pretender;
@@ -222,7 +225,8 @@ static int pretend_fill(struct gt_engine *engine,
 
 /*
  * Two shots: 2 us; one: 1 us and 1 a KiB; the ring: 9 us; all 1 us a MiB, and
- * what detours take from that is welcome up to 80 thousandths.
+ * what detours take from that is welcome up to 80 thousandths.  Up to 7 blocks
+ * take half as long again, up to 16 take 2% longer.
  */
 static int pretend_run(struct gt_engine *engine,
 		       const struct gt_exec_request *req, uint32_t iters,
@@ -237,7 +241,10 @@ static int pretend_run(struct gt_engine *engine,
 
 	(void)err;
 	engine->detoured &= !(engine->poor && row->detour_permille);
-	*elapsed_ns = iters * (ns + bytes / 1000 * (1000 - spared) / 1000);
+	ns += bytes / 1000 * (1000 - spared) / 1000;
+	if (row->max_blocks && row->max_blocks <= 16)
+		ns += row->max_blocks < 8 ? ns / 2 : ns / 50;
+	*elapsed_ns = iters * ns;
 	return 0;
 }
 
@@ -246,11 +253,13 @@ static int pretend_check(struct gt_engine *engine,
 			 const struct gt_exec_request *req, uint64_t *wrong,
 			 struct gt_err *err)
 {
-	(void)engine;
+	const struct gt_plan_select *row = row_of(req);
+	int few = row->max_blocks && row->max_blocks <= engine->wrong_blocks;
+
 	(void)err;
-	*wrong = row_of(req)->protocol == GT_PROTOCOL_CE &&
-				 row_of(req)->algo == GT_ALGO_ONE_SHOT &&
-				 req->count * 4 >= 1 << 20
+	*wrong = few || (row->protocol == GT_PROTOCOL_CE &&
+			 row->algo == GT_ALGO_ONE_SHOT &&
+			 req->count * 4 >= 1 << 20)
 			 ? 7
 			 : 0;
 	return 0;
@@ -274,7 +283,7 @@ static int pretend_choice(struct gt_engine *engine,
 	else if (row->protocol == GT_PROTOCOL_SIMPLE ||
 		 (row->protocol <= GT_PROTOCOL_LL128 && req->count * 4 > 65536))
 		way->protocol = GT_PROTOCOL_DIRECT;
-	if (req->count * 4 >= 4 << 20 && engine->detoured)
+	if (req->count * 4 >= 4 << 20 && engine->detoured && !row->max_blocks)
 		way->detour_permille = row->detour_permille;
 	return 0;
 }
@@ -426,6 +435,178 @@ static void test_no_memory_for_detours(void **state)
 	gt_plan_free(plan);
 }
 
+/* Sweep all-reduces of a plan, and look for few blocks. */
+static struct gt_plan *find_knees(uint32_t max_blocks, int *refusals)
+{
+	struct gt_plan *plan = good_plan("tuned4");
+	struct gt_tune_sweep sweep = sweep_of(plan, refusals);
+	struct gt_err err;
+
+	gt_err_init(&err);
+	sweep.knees = 1;
+	sweep.max_blocks = max_blocks;
+	pretender.nopened = 0;
+	assert_int_equal(gt_tune_candidates_find(plan, 1u << GT_COLL_ALLREDUCE,
+						 1, plan->arena,
+						 &sweep.candidates, &err),
+			 0);
+	assert_int_equal(gt_tune_sweep(&sweep, &err), 0);
+	assert_int_equal(sweep.refused, *refusals);
+	assert_false(pretender.opened);
+	assert_int_equal(gt_plan_check(plan, &err), 0);
+	return plan;
+}
+
+static void count_all(void *arg, const struct gt_plan_select *way,
+		      uint64_t bytes, uint64_t wrong)
+{
+	(void)way;
+	(void)bytes;
+	(void)wrong;
+	++*(int *)arg;
+}
+
+/* Rows of small messages, and those with a detour, keep all blocks. */
+static void assert_knees(const struct gt_plan *plan, uint32_t blocks)
+{
+	assert_row(&plan->select[0], GT_ALGO_TWO_SHOT, 65536);
+	assert_int_equal(plan->select[0].max_blocks, 0);
+	assert_row(&plan->select[1], GT_ALGO_TWO_SHOT, 1 << 20);
+	assert_int_equal(plan->select[1].protocol, GT_PROTOCOL_DIRECT);
+	assert_int_equal(plan->select[1].max_blocks, blocks);
+	assert_row(&plan->select[2], GT_ALGO_TWO_SHOT, UINT64_C(1) << 40);
+	assert_int_equal(plan->select[2].detour_permille, 80);
+	assert_int_equal(plan->select[2].max_blocks, 0);
+	assert_row(&plan->select[3], GT_ALGO_RING, UINT64_MAX);
+	assert_int_equal(plan->select[3].max_blocks, 0);
+}
+
+static void test_knees(void **state)
+{
+	int refusals = 0;
+	struct gt_plan *plan = find_knees(0, &refusals);
+	const struct gt_plan_measured *m;
+	struct gt_cost_model *model;
+	struct gt_cost cost;
+	struct gt_err err;
+
+	(void)state;
+	gt_err_init(&err);
+	assert_int_equal(pretender.nopened, 12 + 5); /* 64 to 4 */
+	assert_knees(plan, 8);
+	/* Its times are there from one end of the row to the other. */
+	m = gt_plan_measured_find(plan, &plan->select[1]);
+	assert_int_equal(m->npoints, 3);
+	assert_int_equal(m->bytes[0], 65536 + 16);
+	assert_int_equal(m->bytes[1], 256 << 10);
+	assert_int_equal(m->bytes[2], 1 << 20);
+	assert_near(m->time_us[2], 3.108);
+	assert_int_equal(gt_cost_new(plan, GT_COLL_ALLREDUCE, &model, &err), 0);
+	assert_int_equal(gt_cost_expect(model, 100 << 10, &cost, &err), 0);
+	assert_true(cost.measured);
+	gt_cost_free(model);
+	/* Rows follow from the measurements alone, in whatever order. */
+	assert_int_equal(gt_plan_measured_select(plan, &err), 0);
+	assert_knees(plan, 8);
+	gt_plan_free(plan);
+}
+
+/* What is wrong with few blocks is told, and not chosen. */
+static void test_knees_are_right(void **state)
+{
+	struct gt_plan *plan = good_plan("tuned4");
+	int refusals = 0;
+	struct gt_tune_sweep sweep = sweep_of(plan, &refusals);
+	struct gt_err err;
+
+	(void)state;
+	gt_err_init(&err);
+	pretender.wrong_blocks = 16;
+	sweep.knees = 1;
+	sweep.refuse = count_all;
+	assert_int_equal(gt_tune_candidates_find(plan, 1u << GT_COLL_ALLREDUCE,
+						 1, plan->arena,
+						 &sweep.candidates, &err),
+			 0);
+	assert_int_equal(gt_tune_sweep(&sweep, &err), 0);
+	pretender.wrong_blocks = 0;
+	assert_int_equal(refusals, 1 + 1); /* copy engines; 16 blocks */
+	assert_knees(plan, 32);
+	gt_plan_free(plan);
+}
+
+/* What carries two ranges of sizes has one measurement with few blocks. */
+static void test_two_rows_alike(void **state)
+{
+	static double two_us[] = {2.262, 3.048, 6.194, 18.777};
+	static double ring_us[] = {5, 5, 3, 50};
+	static uint64_t sizes[] = {256 << 10, 1 << 20, 4 << 20, 16 << 20};
+	struct gt_plan *plan = good_plan("tuned4");
+	struct gt_tune_sweep sweep = sweep_of(plan, NULL);
+	struct gt_tuning on = {.sweep = &sweep};
+	struct gt_plan_measured all[2] = {{.machine = sweep.machine},
+					  {.machine = sweep.machine}};
+	const struct gt_plan_measured *m;
+	struct gt_err err;
+
+	(void)state;
+	gt_err_init(&err);
+	all[0].use = plan->select[2]; /* two shots, directly */
+	all[1].use = *gt_plan_main_row(plan);
+	for (int i = 0; i < 2; i++) {
+		all[i].use.max_bytes = UINT64_MAX;
+		all[i].npoints = 4;
+		all[i].bytes = sizes;
+		all[i].time_us = i ? ring_us : two_us;
+	}
+	assert_int_equal(all[0].use.algo, GT_ALGO_TWO_SHOT);
+	assert_int_equal(all[0].use.protocol, GT_PROTOCOL_DIRECT);
+	plan->measured = all;
+	plan->nmeasured = 2;
+	assert_int_equal(gt_plan_measured_select(plan, &err), 0);
+	assert_int_equal(gt_tune_knees(&on, &err), 0);
+	assert_int_equal(plan->nmeasured, 3);
+	m = &plan->measured[2];
+	assert_int_equal(m->use.max_blocks, 8);
+	assert_int_equal(m->npoints, 2 + 1 + 1 + 1); /* an end each */
+	for (uint32_t i = 1; i < m->npoints; i++)
+		assert_true(m->bytes[i - 1] < m->bytes[i]);
+	assert_int_equal(plan->select[0].max_blocks, 8);
+	assert_row(&plan->select[1], GT_ALGO_RING, plan->select[1].max_bytes);
+	assert_int_equal(plan->select[1].max_blocks, 0);
+	assert_row(&plan->select[2], GT_ALGO_TWO_SHOT, UINT64_C(1) << 40);
+	assert_int_equal(plan->select[2].max_blocks, 8);
+	assert_int_equal(gt_plan_check(plan, &err), 0);
+	gt_plan_free(plan);
+}
+
+/* All rows have the caller's limit, or fewer; none has a detour. */
+static void test_limited_knees(void **state)
+{
+	int refusals = 0;
+	struct gt_plan *plan = find_knees(16, &refusals);
+
+	(void)state;
+	for (uint32_t i = 0; i < plan->nmeasured; i++) {
+		const struct gt_plan_select *use = &plan->measured[i].use;
+
+		if (use->coll != GT_COLL_ALLREDUCE)
+			continue;
+		assert_in_range(use->max_blocks, 8, 16);
+		assert_int_equal(use->detour_permille, 0);
+	}
+	assert_int_equal(plan->select[0].max_blocks, 16);
+	assert_int_equal(plan->select[1].max_blocks, 8);
+	gt_plan_free(plan);
+	refusals = 0;
+	plan = find_knees(1, &refusals);
+	for (uint32_t i = 0; i < plan->nselect; i++)
+		if (plan->select[i].max_bytes < UINT64_MAX &&
+		    plan->select[i].coll == GT_COLL_ALLREDUCE)
+			assert_int_equal(plan->select[i].max_blocks, 1);
+	gt_plan_free(plan);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -437,6 +618,10 @@ int main(void)
 		cmocka_unit_test(test_detours_are_uses),
 		cmocka_unit_test(test_sweep),
 		cmocka_unit_test(test_no_memory_for_detours),
+		cmocka_unit_test(test_knees),
+		cmocka_unit_test(test_knees_are_right),
+		cmocka_unit_test(test_two_rows_alike),
+		cmocka_unit_test(test_limited_knees),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,9 @@
 /*
  * A kernel that is set up early, while the launch before it still runs, holds
  * room while it waits: of ranks that share a GPU it may hold no more than each
- * one's part, or others' kernels that it waits for find none.  No GPU takes
- * part: launches are only looked at.
+ * one's part, or others' kernels that it waits for find none.  And no launch
+ * has more blocks than the caller, or who chose its algorithm, allows.  No GPU
+ * takes part: launches are only looked at.
  */
 #include "unit/test.h"
 
@@ -60,6 +61,8 @@ static struct world {
 	void *streams[GT_P2P_RANKS];
 	uint64_t state;
 	uint64_t early[KINDS], late[KINDS];
+	uint32_t most[KINDS]; /* blocks that were seen */
+	uint32_t allowed;     /* blocks, by the request's choice; 0: any */
 } world;
 
 static uint32_t draw(uint32_t below)
@@ -98,9 +101,20 @@ static int fake_need(struct gt_engine *engine,
 /* Two such of all ranks fit, as gt_devices_check() has it. */
 static int look(const struct gt_kernel_grid *grid, enum kind kind)
 {
+	uint32_t given = world.engine.config.max_blocks;
+
 	assert_in_range(grid->threads, 32, GT_DIRECT_THREADS);
-	if (grid->overlaps)
+	if (grid->overlaps || given)
 		assert_in_range(grid->blocks, 1, world.engine.processors);
+	if (given)
+		assert_in_range(grid->blocks, 1, given);
+	if (world.allowed)
+		assert_in_range(grid->blocks, 1, world.allowed);
+	if ((given && given < world.engine.processors) ||
+	    (world.allowed && world.allowed < world.engine.processors))
+		assert_false(grid->overlaps);
+	if (grid->blocks > world.most[kind])
+		world.most[kind] = grid->blocks;
 	++*(grid->overlaps ? &world.early[kind] : &world.late[kind]);
 	return 0;
 }
@@ -253,11 +267,69 @@ static void test_alone(void **state)
 	}
 }
 
+/* Large groups take all blocks that they may, of every kind, and no more. */
+static void test_limited(void **state)
+{
+	static const uint32_t limits[] = {1, 2, 3, 8, 16, 131, 132, 1000};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++) {
+		uint32_t most = limits[i] < PROCESSORS ? limits[i] : PROCESSORS;
+
+		open_world(2 + (uint32_t)i % 7, 1);
+		world.engine.config.max_blocks = limits[i];
+		for (int k = 0; k < ROUNDS / 4; k++)
+			launch_group();
+		for (int kind = DIRECT; kind < KINDS; kind++)
+			assert_int_equal(world.most[kind],
+					 kind == SCALE && most > 128 ? 128
+								     : most);
+	}
+}
+
+/* Each request has a limit of its own; those of a launch keep the least. */
+static void test_limited_each(void **state)
+{
+	(void)state;
+	open_world(4, 1);
+	for (int i = 0; i < ROUNDS; i++) {
+		struct gt_algo_choice choice = draw_choice();
+		struct gt_exec_request req = draw_request(&choice);
+
+		world.allowed = choice.max_blocks = 1 + draw(200);
+		if (!gt_cuda_prepare(&world.engine, &req, NULL))
+			launch(&req);
+	}
+	for (int i = 0; i < ROUNDS / 10; i++) {
+		struct gt_algo_choice choices[2] = {draw_choice(),
+						    draw_choice()};
+		struct gt_cuda_fusion bundle = {.n = 0};
+		struct gt_exec_request reqs[2];
+
+		world.allowed = 1 + draw(200);
+		choices[i % 2].max_blocks = world.allowed;
+		choices[!(i % 2)].max_blocks = world.allowed + draw(200);
+		for (int k = 0; k < 2; k++) {
+			reqs[k] = draw_request(&choices[k]);
+			if (!gt_cuda_prepare(&world.engine, &reqs[k], NULL) &&
+			    gt_cuda_fusion_takes(&world.engine, &reqs[k]))
+				gt_cuda_fusion_add(&world.engine, &bundle,
+						   &reqs[k]);
+		}
+		if (bundle.n == 2)
+			assert_int_equal(gt_cuda_fusion_flush(&world.engine,
+							      &bundle, NULL),
+					 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_shared),
 		cmocka_unit_test(test_alone),
+		cmocka_unit_test(test_limited),
+		cmocka_unit_test(test_limited_each),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
