@@ -21,9 +21,10 @@
  * are there.  A way that the plan has no schedule for is left out of the row.
  * Everything is launched one by one and as graphs, on streams of both
  * priorities, by all ways, unless -m, -p and -w say which.  BLOCKS: what
- * NCCL_MIN_CTAS, NCCL_MAX_CTAS and libgtopo's max_blocks say.  NVLS, NCCL's multicast, is always off.
- * cuBLAS and NCCL are looked for at run time (GTOPO_CUBLAS, GTOPO_NCCL).  Ranks
- * share GPUs where there are too few, without NCCL.
+ * NCCL_MIN_CTAS, NCCL_MAX_CTAS and libgtopo's max_blocks say.  NVLS, NCCL's
+ * multicast, is always off.  cuBLAS and NCCL are looked for at run time
+ * (GTOPO_CUBLAS, GTOPO_NCCL).  Ranks share GPUs where there are too few,
+ * without NCCL.
  *
  * A line of the table, in microseconds: all products without collectives, all
  * collectives without products; what they add to the time until the products
