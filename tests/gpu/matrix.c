@@ -326,8 +326,9 @@ static int limited(struct matrix *m, struct gt_exec_request req, uint32_t most)
 	if (late(m))
 		return 0;
 	if (gt_engine_cuda.algo_choice(m->engine, &req, &way, &err)) {
-		if (req.choice)
-			return 1; /* it cannot go so */
+		/* It cannot go so, or the plan has no row for it. */
+		if (req.choice || !m->config.best)
+			return 1;
 		printf("# no choice: %s\n", err.text);
 		m->bad++;
 		return 1;
