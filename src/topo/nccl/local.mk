@@ -1,0 +1,15 @@
+gtopo_core_sources += \
+	%D%/choose.c \
+	%D%/choose.h \
+	%D%/fill.c \
+	%D%/fill.h \
+	%D%/order.c \
+	%D%/order.h \
+	%D%/rules.c \
+	%D%/rules.h \
+	%D%/spread.c \
+	%D%/spread.h \
+	%D%/system.c \
+	%D%/system.h
+
+EXTRA_DIST += %D%/README.md
