@@ -15,7 +15,6 @@ struct gt_nccl_choice {
 	const struct gt_nccl_rules *rules;
 	struct gt_nccl_fill *fill;
 	struct gt_nccl_set ask, *best;
-	enum gt_path_kind min_kind;
 	int64_t left;   /* tries for all searches together */
 	int64_t unused; /* what the last search left of its tries */
 };
@@ -30,8 +29,9 @@ static int gt_nccl_search(struct gt_nccl_choice *choice)
 	choice->unused =
 		gt_nccl_fill(choice->fill, &choice->ask, tries, choice->best);
 	return choice->unused == -1 ||
-	       choice->best->nchannels * choice->best->inter_kbs >=
-		       choice->facts->total_kbs;
+	       (rules->enough &&
+		choice->best->nchannels * choice->best->inter_kbs >=
+			choice->facts->total_kbs);
 }
 
 /* Searches with all channels alike, then, where it may, with different ones. */
@@ -70,11 +70,12 @@ static int gt_nccl_search_kinds(struct gt_nccl_choice *choice)
 {
 	const struct gt_nccl_set *best = choice->best;
 
-	for (choice->ask.kind = choice->min_kind;; choice->ask.kind++) {
+	for (choice->ask.kind = choice->facts->min_kind;; choice->ask.kind++) {
 		if (gt_nccl_search_patterns(choice))
 			return 1;
 		if (choice->ask.kind >= choice->facts->max_kind ||
-		    (best->nchannels && choice->ask.kind >= best->kind))
+		    (choice->rules->kinds_in_turn && best->nchannels &&
+		     choice->ask.kind >= best->kind))
 			return 0;
 	}
 }
@@ -211,13 +212,11 @@ int gt_nccl_choose(const struct gt_nccl_system *system,
 				    .max_channels = max,
 				    .ngpus = facts->ngpus,
 				    .same = 1};
-	choice.min_kind =
-		rules->kinds_in_turn ? facts->min_kind : facts->max_kind;
 	if (facts->ngpus == 1 && rings)
 		set->pattern = GT_NCCL_TREE;
 	if (!rings && facts->split && max >= 2)
 		set->min_channels = 2;
-	set->kind = choice.min_kind;
+	set->kind = facts->min_kind;
 	set->orders = gt_arena_array(arena, (size_t)max * facts->ngpus,
 				     sizeof(*set->orders));
 	if (!set->orders)

@@ -5,6 +5,8 @@ gtopo_core_sources += \
 	%D%/fill.h \
 	%D%/order.c \
 	%D%/order.h \
+	%D%/reason.c \
+	%D%/reason.h \
 	%D%/rules.c \
 	%D%/rules.h \
 	%D%/spread.c \

@@ -31,6 +31,7 @@ void gt_nccl_rules_init(int sm, struct gt_nccl_rules *rules)
 		.tries_same = 256,
 		.tries = 16384,
 		.tries_all = 524288,
+		.enough = 1,
 		.kinds_in_turn = 1,
 		.amd_same = 1,
 	};

@@ -20,7 +20,12 @@ struct gt_nccl_rules {
 	 * with different ones, and all searches together.
 	 */
 	int64_t tries_same, tries, tries_all;
-	int kinds_in_turn; /* All routes of one kind first, then worse kinds. */
+	/*
+	 * What fills a GPU's NVLinks, or its PCI link if that is wider, is
+	 * enough.
+	 */
+	int enough;
+	int kinds_in_turn; /* Worse routes wait until better ones fail. */
 	/*
 	 * Where an AMD processor comes first and routes go between processors,
 	 * all channels are alike.

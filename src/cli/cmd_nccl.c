@@ -1,0 +1,134 @@
+/* gtopo nccl: what NCCL chooses on a machine, and what it chose in a job. */
+#include "cli/common/command.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "cli/common/colour.h"
+#include "cli/common/opt.h"
+#include "cli/nccl/print.h"
+#include "search/nccl/answer.h"
+#include "search/nccl/remedy.h"
+#include "topo/graph/topo.h"
+#include "topo/lint/lint.h"
+
+/* Larger files are refused. */
+enum { NCCL_MAX_BYTES = 256 << 20 };
+
+struct gt_nccl_opts {
+	int json;
+	int colour;
+};
+
+static const struct gt_opt gt_nccl_opts[] = {
+	{GT_OPT_FLAG, 0, "json", NULL, offsetof(struct gt_nccl_opts, json),
+	 "write JSON", 0, 0},
+	GT_OPT_COLOUR(struct gt_nccl_opts, colour),
+	GT_OPT_END,
+};
+
+/* A run of the command: what it reads, and where its words go. */
+struct nccl_run {
+	const struct gt_cmd_args *args;
+	const char *file; /* as messages name it */
+	struct gt_arena *arena;
+	struct gt_buf text; /* of the file */
+	struct gt_buf out;
+};
+
+static uint32_t count_repairs(const struct gt_lint *lint)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < lint->nfindings; i++)
+		n += lint->findings[i].is_repaired;
+	return n;
+}
+
+/* Find what is to be told of a machine besides the answer, and tell it. */
+static int tell_machine(struct nccl_run *run, const struct gt_topo *topo,
+			const struct gt_nccl_answer *answer, struct gt_err *err)
+{
+	const struct gt_nccl_opts *opts = run->args->opts;
+	struct gt_nccl_remedy remedies[GT_NCCL_MAX_REMEDIES];
+	struct gt_lint lint;
+	struct gt_nccl_told told = {
+		.file = run->file,
+		.topo = topo,
+		.answer = answer,
+		.lint = &lint,
+		.remedies = remedies,
+		.colour = gt_colour((enum gt_colour_when)opts->colour,
+				    run->args)};
+	int rc = gt_lint_text(run->file, run->text.text, run->text.len,
+			      run->arena, &lint, err);
+
+	if (!rc)
+		rc = gt_nccl_remedies(answer, run->args->operands[0],
+				      count_repairs(&lint), run->arena,
+				      remedies, &told.nremedies, err);
+	if (!rc && opts->json)
+		gt_nccl_print_json(&told, &run->out);
+	else if (!rc)
+		gt_nccl_print(&told, &run->out);
+	return rc;
+}
+
+static int nccl_machine(struct nccl_run *run, struct gt_err *err)
+{
+	struct gt_nccl_answer answer = {0};
+	struct gt_topo *topo;
+	int rc = gt_topo_parse(run->file, run->text.text, run->text.len,
+			       GT_RATES_NCCL, &topo, err);
+
+	if (rc)
+		return rc;
+	for (uint32_t i = 0; i < gt_topo_nwarnings(topo); i++)
+		gt_cmd_note(run->args, "%s", gt_topo_warning(topo, i));
+	rc = gt_topo_need_gpus(topo, err);
+	if (!rc && gt_topo_node(topo, gt_topo_gpu(topo, 0))->xgmi)
+		gt_cmd_warn(run->args,
+			    "these GPUs run RCCL, which began with NCCL's "
+			    "rules and has its own by now");
+	if (!rc)
+		rc = gt_nccl_answer(topo, NULL, &answer, run->arena, err);
+	if (!rc)
+		rc = tell_machine(run, topo, &answer, err);
+	gt_nccl_answer_release(&answer);
+	gt_topo_free(topo);
+	return rc;
+}
+
+static int cmd_nccl(const struct gt_cmd_args *args, struct gt_err *err)
+{
+	struct nccl_run run = {.args = args,
+			       .file = args->operands[0],
+			       .arena = gt_arena_new(),
+			       .text = GT_BUF_INIT,
+			       .out = GT_BUF_INIT};
+	int rc = run.arena ? GT_OK : gt_err_nomem(err);
+
+	if (!rc)
+		rc = gt_file_read(run.file, NCCL_MAX_BYTES, &run.text, err);
+	if (!rc)
+		rc = nccl_machine(&run, err);
+	gt_buf_release(&run.text);
+	gt_arena_free(run.arena);
+	return gt_cmd_write(args, &run.out, rc, err);
+}
+
+const struct gt_cmd gt_cmd_nccl = {
+	.name = "nccl",
+	.summary = "tell what NCCL chooses on a machine, and how good it is",
+	.operands = "FILE",
+	.operands_min = 1,
+	.takes_machines = 1,
+	.operands_max = 1,
+	.opts = gt_nccl_opts,
+	.opts_bytes = sizeof(struct gt_nccl_opts),
+	.run = cmd_nccl,
+};
