@@ -8,23 +8,30 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/xml.h"
 #include "cli/common/colour.h"
 #include "cli/common/opt.h"
+#include "cli/common/reference.h"
+#include "cli/nccl/file.h"
 #include "cli/nccl/print.h"
 #include "search/nccl/answer.h"
 #include "search/nccl/remedy.h"
 #include "topo/graph/topo.h"
 #include "topo/lint/lint.h"
+#include "topo/nccl/system.h"
 
 /* Larger files are refused. */
 enum { NCCL_MAX_BYTES = 256 << 20 };
 
 struct gt_nccl_opts {
+	const char *topo;
 	int json;
 	int colour;
 };
 
 static const struct gt_opt gt_nccl_opts[] = {
+	{GT_OPT_TEXT, 0, "topo", "FILE", offsetof(struct gt_nccl_opts, topo),
+	 "the machine that a graph file is for", 0, 0},
 	{GT_OPT_FLAG, 0, "json", NULL, offsetof(struct gt_nccl_opts, json),
 	 "write JSON", 0, 0},
 	GT_OPT_COLOUR(struct gt_nccl_opts, colour),
@@ -103,6 +110,66 @@ static int nccl_machine(struct nccl_run *run, struct gt_err *err)
 	return rc;
 }
 
+/* Read the machine of --topo, if there is one, as NCCL sees it. */
+static int read_topo(struct nccl_run *run, struct gt_topo **topo,
+		     struct gt_nccl_system **system, struct gt_err *err)
+{
+	const struct gt_nccl_opts *opts = run->args->opts;
+	const char *path;
+	int rc;
+
+	if (!opts->topo)
+		return GT_OK;
+	rc = gt_reference_operand(opts->topo, run->arena, &path, err);
+	if (!rc)
+		rc = gt_topo_read(path, GT_RATES_NCCL, topo, err);
+	return rc ? rc : gt_nccl_system_new(*topo, 1, system, err);
+}
+
+static int nccl_graph(struct nccl_run *run, const struct gt_xml *xml,
+		      struct gt_err *err)
+{
+	const struct gt_nccl_opts *opts = run->args->opts;
+	struct gt_nccl_file_request request = {
+		.name = run->file,
+		.json = opts->json,
+		.colour = gt_colour((enum gt_colour_when)opts->colour,
+				    run->args)};
+	struct gt_nccl_system *system = NULL;
+	struct gt_topo *topo = NULL;
+	int rc = read_topo(run, &topo, &system, err);
+
+	request.system = system;
+	if (!rc)
+		rc = gt_nccl_file_tell(xml, &request, run->arena, &run->out,
+				       err);
+	gt_nccl_system_free(system);
+	gt_topo_free(topo);
+	return rc;
+}
+
+/* Tell by the first element what XML is about. */
+static int nccl_xml(struct nccl_run *run, struct gt_err *err)
+{
+	const struct gt_nccl_opts *opts = run->args->opts;
+	struct gt_xml *xml;
+	int rc = gt_xml_parse(run->file, run->text.text, run->text.len, &xml,
+			      err);
+
+	if (rc)
+		return rc;
+	if (gt_xml_is(gt_xml_root(xml), "graphs"))
+		rc = nccl_graph(run, xml, err);
+	else if (opts->topo)
+		rc = gt_err_set(err, GT_EINPUT, NULL,
+				"--topo is for graph files; '%.256s' is none",
+				run->file);
+	else
+		rc = nccl_machine(run, err);
+	gt_xml_free(xml);
+	return rc;
+}
+
 static int cmd_nccl(const struct gt_cmd_args *args, struct gt_err *err)
 {
 	struct nccl_run run = {.args = args,
@@ -115,7 +182,7 @@ static int cmd_nccl(const struct gt_cmd_args *args, struct gt_err *err)
 	if (!rc)
 		rc = gt_file_read(run.file, NCCL_MAX_BYTES, &run.text, err);
 	if (!rc)
-		rc = nccl_machine(&run, err);
+		rc = nccl_xml(&run, err);
 	gt_buf_release(&run.text);
 	gt_arena_free(run.arena);
 	return gt_cmd_write(args, &run.out, rc, err);

@@ -1,4 +1,4 @@
-# gtopo nccl: what NCCL chooses on a machine, and why.
+# gtopo nccl: what NCCL chooses on a machine, and why; what it was told.
 
 load common
 
@@ -20,14 +20,90 @@ xml=$GTOPO_SRC/share/xml
 	[ "$(grep -cE "^(why|set) " <<<"$out")" -eq 0 ]
 }
 
-@test "the graph file it proposes carries what it says" {
+# made_graph MACHINE: writes the graph file that is proposed.
+made_graph() {
+	gtopo search --algo ring --equal --max-channels 16 --rates nccl "$1" \
+		2>/dev/null | gtopo export --to nccl-graph - \
+		>"$BATS_TEST_TMPDIR/graph.xml"
+}
+
+@test "the graph file it proposes carries what it says, and fits" {
 	local value
 	value=$(gtopo nccl --json dgx-h100 | jq .best.graph_file_gbs)
-	gtopo search --algo ring --equal --max-channels 16 --rates nccl \
-		dgx-h100 2>/dev/null | gtopo export --to nccl-graph - \
+	made_graph dgx-h100
+	gtopo nccl --json --topo dgx-h100 "$BATS_TEST_TMPDIR/graph.xml" |
+		jq -e ".schema == \"gtopo.nccl-graph/1\" and
+			.graphs[0].gbs == $value and
+			.graphs[0].fullest_part == 1 and
+			(.graphs[0].orders | length) == 16"
+	run_split gtopo nccl "$BATS_TEST_TMPDIR/graph.xml" --topo dgx-h100
+	[ "$status" -eq 0 ]
+	grep -Fx "ring    16 channels of 23.175 GB/s, 370.8 together, over NVL" \
+		<<<"$out"
+	grep -F "carries 100 % of its width" <<<"$out"
+}
+
+@test "a graph file that asks for too much is told, as NCCL does not" {
+	made_graph dgx-h100
+	sed -i 's/23.175/24/g' "$BATS_TEST_TMPDIR/graph.xml"
+	run_split gtopo nccl "$BATS_TEST_TMPDIR/graph.xml" --topo dgx-h100
+	[ "$status" -eq 0 ]
+	grep -F "too much: link 'GPU/0000:1b:00.0>NVS/0' carries 103.6 %" \
+		<<<"$out"
+}
+
+@test "a graph file for another machine is refused" {
+	made_graph dgx-h100
+	run_split gtopo nccl "$BATS_TEST_TMPDIR/graph.xml" --topo h200-vm-4
+	[ "$status" -eq 1 ]
+	grep -F "has no GPU 4, which the graph on line 2 has" <<<"$err"
+}
+
+# graph ATTRIBUTES CHANNELS: a graph file of a dump's shape.
+graph() {
+	echo "<graphs version=\"1\"><graph id=\"0\" $1>$2</graph></graphs>" \
 		>"$BATS_TEST_TMPDIR/graph.xml"
-	jq -n "$value == $(sed -n 's/.*nchannels="\([0-9]*\)".*speedintra="\([0-9.]*\)".*/\1 * \2/p' \
-		"$BATS_TEST_TMPDIR/graph.xml")" | grep -x true
+}
+
+@test "a dump of a job on several machines has its ports" {
+	graph 'pattern="4" crossnic="0" nchannels="1" speedintra="12"
+		speedinter="6" latencyinter="0" typeintra="NVL" typeinter="PIX"
+		samechannels="0"' '<channel><net dev="0x0"/>
+		<gpu dev="0x0" rank="0"/><gpu dev="0xb" rank="1"/>
+		<net dev="0x1"/></channel>'
+	run_split gtopo nccl "$BATS_TEST_TMPDIR/graph.xml"
+	[ "$status" -eq 0 ]
+	grep -Fx "ring    1 channel of 12 GB/s, 12 together, over NVL; \
+6 GB/s between machines, over PIX" <<<"$out"
+	grep -Fx "         1 x  NET0 0 11 NET1" <<<"$out"
+}
+
+@test "graph files that NCCL would misread are refused, with their place" {
+	local ok='pattern="4" crossnic="0" speedintra="12" speedinter="6"
+ typeintra="NVL" typeinter="PIX" samechannels="0"' one
+	one='<channel><gpu dev="0x0"/></channel>'
+	refused() {
+		run_split gtopo nccl "$BATS_TEST_TMPDIR/graph.xml"
+		[ "$status" -eq 2 ]
+		grep -F "$1" <<<"$err"
+	}
+	graph "$ok nchannels=\"2\"" "$one"
+	refused "graph has 1 channel and says 2"
+	graph "$ok" "$one"
+	refused "graph has no nchannels"
+	graph "$ok nchannels=\"65\"" "$one"
+	refused "nchannels '65' is not between 0 and 64"
+	graph "$ok nchannels=\"1\"" '<channel/>'
+	refused "channel has no gpu"
+	graph "$ok nchannels=\"1\"" \
+		'<channel><gpu dev="0x0"/><gpu dev="0x0"/></channel>'
+	refused "gpu '0x0' is twice in the channel"
+	graph "$ok nchannels=\"1\"" '<channel><gpu dev="x"/></channel>'
+	refused "dev 'x' is not a hexadecimal number"
+	graph "${ok/NVL/FAR} nchannels=\"1\"" "$one"
+	refused "typeintra 'FAR' is no kind of route"
+	echo '<graphs version="2"/>' >"$BATS_TEST_TMPDIR/graph.xml"
+	refused "version '2' of graphs is not 1"
 }
 
 @test "JSON has all of it" {

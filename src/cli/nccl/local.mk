@@ -1,4 +1,6 @@
 gtopo_core_sources += \
+	%D%/file.c \
+	%D%/file.h \
 	%D%/print.c \
 	%D%/print.h \
 	%D%/print_json.c

@@ -3,6 +3,10 @@ gtopo_core_sources += \
 	%D%/choose.h \
 	%D%/fill.c \
 	%D%/fill.h \
+	%D%/graph_file.c \
+	%D%/graph_file.h \
+	%D%/load.c \
+	%D%/load.h \
 	%D%/order.c \
 	%D%/order.h \
 	%D%/reason.c \
