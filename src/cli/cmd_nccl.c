@@ -8,16 +8,21 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "base/xml.h"
 #include "cli/common/colour.h"
 #include "cli/common/opt.h"
 #include "cli/common/reference.h"
 #include "cli/nccl/file.h"
+#include "cli/nccl/log.h"
 #include "cli/nccl/print.h"
 #include "search/nccl/answer.h"
 #include "search/nccl/remedy.h"
 #include "topo/graph/topo.h"
 #include "topo/lint/lint.h"
+#include "topo/nccl/advice.h"
+#include "topo/nccl/choose.h"
+#include "topo/nccl/log.h"
 #include "topo/nccl/system.h"
 
 /* Larger files are refused. */
@@ -31,7 +36,7 @@ struct gt_nccl_opts {
 
 static const struct gt_opt gt_nccl_opts[] = {
 	{GT_OPT_TEXT, 0, "topo", "FILE", offsetof(struct gt_nccl_opts, topo),
-	 "the machine that a graph file is for", 0, 0},
+	 "the machine that a graph file or log is of", 0, 0},
 	{GT_OPT_FLAG, 0, "json", NULL, offsetof(struct gt_nccl_opts, json),
 	 "write JSON", 0, 0},
 	GT_OPT_COLOUR(struct gt_nccl_opts, colour),
@@ -148,6 +153,53 @@ static int nccl_graph(struct nccl_run *run, const struct gt_xml *xml,
 	return rc;
 }
 
+/* Find what NCCL would choose on the machine of --topo; no machine, none. */
+static int choose_rings(struct nccl_run *run, struct gt_nccl_set *rings,
+			struct gt_err *err)
+{
+	struct gt_nccl_system *system = NULL;
+	struct gt_topo *topo = NULL;
+	struct gt_nccl_rules rules;
+	int rc = read_topo(run, &topo, &system, err);
+
+	rings->nchannels = 0;
+	if (!rc && system) {
+		gt_nccl_rules_init(gt_nccl_system_facts(system)->sm, &rules);
+		rc = gt_nccl_choose(system, &rules, NULL, run->arena, rings,
+				    err);
+	}
+	gt_nccl_system_free(system);
+	gt_topo_free(topo);
+	return rc;
+}
+
+static int nccl_log(struct nccl_run *run, struct gt_err *err)
+{
+	const struct gt_nccl_opts *opts = run->args->opts;
+	struct gt_nccl_advice advice[GT_NCCL_MAX_ADVICE];
+	struct gt_nccl_log *log = gt_arena_alloc(run->arena, sizeof(*log));
+	struct gt_nccl_log_told told = {
+		.file = run->file,
+		.log = log,
+		.advice = advice,
+		.colour = gt_colour((enum gt_colour_when)opts->colour,
+				    run->args)};
+	struct gt_nccl_set rings;
+	int rc = log ? choose_rings(run, &rings, err) : gt_err_nomem(err);
+
+	if (!rc)
+		rc = gt_nccl_log_read(run->file, run->text.text, run->text.len,
+				      run->arena, log, err);
+	if (!rc)
+		rc = gt_nccl_advise(log, rings.nchannels ? &rings : NULL,
+				    run->arena, advice, &told.nadvice, err);
+	if (!rc && opts->json)
+		gt_nccl_log_print_json(&told, &run->out);
+	else if (!rc)
+		gt_nccl_log_print(&told, &run->out);
+	return rc;
+}
+
 /* Tell by the first element what XML is about. */
 static int nccl_xml(struct nccl_run *run, struct gt_err *err)
 {
@@ -162,7 +214,8 @@ static int nccl_xml(struct nccl_run *run, struct gt_err *err)
 		rc = nccl_graph(run, xml, err);
 	else if (opts->topo)
 		rc = gt_err_set(err, GT_EINPUT, NULL,
-				"--topo is for graph files; '%.256s' is none",
+				"--topo is for graph files and logs; '%.256s' "
+				"is a machine itself",
 				run->file);
 	else
 		rc = nccl_machine(run, err);
@@ -182,7 +235,9 @@ static int cmd_nccl(const struct gt_cmd_args *args, struct gt_err *err)
 	if (!rc)
 		rc = gt_file_read(run.file, NCCL_MAX_BYTES, &run.text, err);
 	if (!rc)
-		rc = nccl_xml(&run, err);
+		rc = gt_first_char(run.text.text, run.text.len) == '<'
+			     ? nccl_xml(&run, err)
+			     : nccl_log(&run, err);
 	gt_buf_release(&run.text);
 	gt_arena_free(run.arena);
 	return gt_cmd_write(args, &run.out, rc, err);

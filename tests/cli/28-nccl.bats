@@ -150,3 +150,72 @@ machine"
 	[ "$status" -eq 2 ]
 	grep -F "root element 'cluster' is not 'system'" <<<"$err"
 }
+
+@test "logs of jobs are as their cases say" {
+	local log
+	cd "$GTOPO_SRC/tests/cases/nccl"
+	for log in *.log; do
+		gtopo nccl "$log" >"$BATS_TEST_TMPDIR/out"
+		diff "${log%.log}.expect" "$BATS_TEST_TMPDIR/out"
+	done
+}
+
+@test "a log as JSON" {
+	gtopo nccl --json "$GTOPO_SRC/tests/cases/nccl/no-gpudirect.log" |
+		jq -e '.schema == "gtopo.nccl-log/1" and .ranks == 4 and
+			.machines == 2 and .rings == [[0,1,2,3],[0,3,2,1]] and
+			.connections[1] == {"by": "NET/IB", "count": 2} and
+			(.slow | map(.what)) == ["gdr"]'
+}
+
+# said TEXT...: a log of these lines, as rank 0 writes them.
+said() {
+	local line
+	for line; do
+		echo "node:1:2 [0] NCCL INFO $line"
+	done >"$BATS_TEST_TMPDIR/job.log"
+}
+
+@test "a log with fewer rings than the machine gets is told" {
+	said "NCCL_MAX_NCHANNELS set by environment to 2." \
+		"comm 0x1 rank 0 nRanks 8 nNodes 1 localRanks 8 localRank 0" \
+		"Channel 00/02 : 0 1 2 3 4 5 6 7" \
+		"Channel 01/02 : 0 1 2 3 4 5 6 7"
+	run_split gtopo nccl --topo dgx-a100 "$BATS_TEST_TMPDIR/job.log"
+	[ "$status" -eq 0 ]
+	grep -Fx "slow    the job has 2 rings; on this machine NCCL would \
+choose 12 or more" <<<"$out"
+	grep -Fx "do      leave out NCCL_MAX_NCHANNELS" <<<"$out"
+}
+
+@test "of several communicators the largest one's rings are told" {
+	said "Channel 00/01 : 0 1" "Channel 00/02 : 0 1 2 3" \
+		"Channel 00/01 : 0 2" "Channel 01/02 : 0 3 2 1" \
+		"Channel 01/02 : 3 2 1 0"
+	gtopo nccl --json "$BATS_TEST_TMPDIR/job.log" |
+		jq -e '.rings == [[0,1,2,3],[0,3,2,1]]'
+}
+
+@test "lines that are cut or made up do no harm" {
+	said "Channel" "Channel 00/" "Channel 00/08 :" "Channel 99/08 : 0 1" \
+		"Channel 00/99 : 0 1" "Channel 00/08 : 0 1 x" \
+		"Channel 00/0 : 1[" "Channel 00/0 : 1[0] -> " \
+		"Channel 00/0 : 1[0] -> 2[1] via " "Pattern 4, crossNic" \
+		"comm 0x0 rank 0 nRanks 99999999999999 nNodes" \
+		" set by environment to " "Channel 00/1 : 4294967295 7"
+	run_split gtopo nccl "$BATS_TEST_TMPDIR/job.log"
+	[ "$status" -eq 0 ]
+	head -c 100000 "$GTOPO" | tr -d '<N' >"$BATS_TEST_TMPDIR/noise"
+	run_split gtopo nccl "$BATS_TEST_TMPDIR/noise"
+	[ "$status" -eq 2 ]
+	: >"$BATS_TEST_TMPDIR/empty"
+	run_split gtopo nccl "$BATS_TEST_TMPDIR/empty"
+	want 2 "gtopo nccl: $BATS_TEST_TMPDIR/empty: is neither XML nor a log \
+of NCCL; NCCL_DEBUG=INFO has a job write one"
+}
+
+@test "a machine has no machine" {
+	run_split gtopo nccl --topo dgx-a100 dgx-h100
+	[ "$status" -eq 2 ]
+	grep -F "is a machine itself" <<<"$err"
+}

@@ -1,4 +1,6 @@
 gtopo_core_sources += \
+	%D%/advice.c \
+	%D%/advice.h \
 	%D%/choose.c \
 	%D%/choose.h \
 	%D%/fill.c \
@@ -7,6 +9,8 @@ gtopo_core_sources += \
 	%D%/graph_file.h \
 	%D%/load.c \
 	%D%/load.h \
+	%D%/log.c \
+	%D%/log.h \
 	%D%/order.c \
 	%D%/order.h \
 	%D%/reason.c \
