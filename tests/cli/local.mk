@@ -24,6 +24,7 @@ cli_tests += \
 	%D%/41-predict.bats \
 	%D%/42-export.bats \
 	%D%/43-msccl.bats \
+	%D%/44-nccl-tuner.bats \
 	%D%/50-run.bats \
 	%D%/51-tune.bats \
 	%D%/55-processes.bats \
