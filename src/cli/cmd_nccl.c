@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -16,8 +17,10 @@
 #include "cli/nccl/file.h"
 #include "cli/nccl/log.h"
 #include "cli/nccl/print.h"
+#include "cli/search/tell.h"
 #include "search/nccl/answer.h"
 #include "search/nccl/remedy.h"
+#include "search/problem/budget.h"
 #include "topo/graph/topo.h"
 #include "topo/lint/lint.h"
 #include "topo/nccl/advice.h"
@@ -30,6 +33,7 @@ enum { NCCL_MAX_BYTES = 256 << 20 };
 
 struct gt_nccl_opts {
 	const char *topo;
+	int64_t budget_ns;
 	int json;
 	int colour;
 };
@@ -37,6 +41,9 @@ struct gt_nccl_opts {
 static const struct gt_opt gt_nccl_opts[] = {
 	{GT_OPT_TEXT, 0, "topo", "FILE", offsetof(struct gt_nccl_opts, topo),
 	 "the machine that a graph file or log is of", 0, 0},
+	{GT_OPT_TIME, 0, "budget", "TIME",
+	 offsetof(struct gt_nccl_opts, budget_ns),
+	 "stop looking for the best rings after this time", 0, 0},
 	{GT_OPT_FLAG, 0, "json", NULL, offsetof(struct gt_nccl_opts, json),
 	 "write JSON", 0, 0},
 	GT_OPT_COLOUR(struct gt_nccl_opts, colour),
@@ -90,6 +97,25 @@ static int tell_machine(struct nccl_run *run, const struct gt_topo *topo,
 	return rc;
 }
 
+/* Ask for the answer, and tell meanwhile how far it is. */
+static int find_answer(const struct nccl_run *run, struct gt_topo *topo,
+		       struct gt_nccl_answer *answer, struct gt_err *err)
+{
+	const struct gt_nccl_opts *opts = run->args->opts;
+	struct gt_budget budget = {0};
+	struct gt_progress progress;
+	int rc;
+
+	if (opts->budget_ns)
+		budget.deadline_ns = gt_clock_ns() + opts->budget_ns;
+	if (!run->args->quiet)
+		gt_progress_start(&progress, &budget);
+	rc = gt_nccl_answer(topo, &budget, answer, run->arena, err);
+	if (!run->args->quiet)
+		gt_progress_end(&progress);
+	return rc;
+}
+
 static int nccl_machine(struct nccl_run *run, struct gt_err *err)
 {
 	struct gt_nccl_answer answer = {0};
@@ -107,7 +133,7 @@ static int nccl_machine(struct nccl_run *run, struct gt_err *err)
 			    "these GPUs run RCCL, which began with NCCL's "
 			    "rules and has its own by now");
 	if (!rc)
-		rc = gt_nccl_answer(topo, NULL, &answer, run->arena, err);
+		rc = find_answer(run, topo, &answer, err);
 	if (!rc)
 		rc = tell_machine(run, topo, &answer, err);
 	gt_nccl_answer_release(&answer);

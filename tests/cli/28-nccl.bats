@@ -125,6 +125,14 @@ graph() {
 	grep -F "set     NCCL_P2P_LEVEL=SYS  16 of 28 pairs" <<<"$out"
 }
 
+@test "without time for the best NCCL's choice is the same" {
+	run_split gtopo nccl --budget 1ns dgx-1v
+	[ "$status" -eq 0 ]
+	grep -Fx "rings   6 channels of 20 GB/s, 120 together, over NVL" \
+		<<<"$out"
+	grep "^best " <<<"$out"
+}
+
 @test "one GPU has rings, but no best ones" {
 	gtopo synth "1 numa: 1 switch: 1 gpu" |
 		gtopo nccl --json - >"$BATS_TEST_TMPDIR/one.json"

@@ -84,7 +84,7 @@ static void print_best(const struct gt_nccl_told *told, struct gt_buf *out)
 	double best = answer->best_gbs;
 
 	print_word(told, "best", out);
-	if (answer->gbs > best * (1 + 1e-6)) {
+	if (answer->gbs > answer->bound_gbs * (1 + 1e-6)) {
 		gt_buf_printf(out,
 			      "rings of %g GB/s by gtopo's routes, which "
 			      "differ from NCCL's\n",
@@ -98,6 +98,8 @@ static void print_best(const struct gt_nccl_told *told, struct gt_buf *out)
 		gt_buf_printf(out, "no rings exceed %g; ", answer->bound_gbs);
 	if (is_same(answer->gbs, best))
 		gt_buf_puts(out, "NCCL's are as good\n");
+	else if (answer->gbs > best)
+		gt_buf_puts(out, "NCCL's are better\n");
 	else
 		gt_buf_printf(out, "NCCL's reach %.3g %% of that\n",
 			      100 * answer->gbs / best);

@@ -62,14 +62,16 @@ static int gt_nccl_best(struct gt_topo *topo, const struct gt_budget *budget,
 static int gt_nccl_compare(struct gt_topo *topo, const struct gt_budget *budget,
 			   struct gt_nccl_answer *answer, struct gt_err *err)
 {
-	double best[2], graph[2];
+	double best[2], graph[2] = {0, 0};
+	struct gt_err none; /* Equal rings may not be found in time. */
 	int rc = gt_nccl_best(topo, budget, 0, best, err);
 
-	if (!rc)
-		rc = gt_nccl_best(topo, budget, GT_NCCL_GRAPH_CHANNELS, graph,
-				  err);
 	if (rc)
 		return rc;
+	gt_err_init(&none);
+	rc = gt_nccl_best(topo, budget, GT_NCCL_GRAPH_CHANNELS, graph, &none);
+	if (rc && rc != GT_ENO)
+		return gt_err_set(err, rc, none.where, "%s", none.text);
 	answer->best_gbs = best[0];
 	answer->bound_gbs = best[1];
 	answer->graph_gbs = graph[0];

@@ -35,7 +35,11 @@ struct gt_nccl_answer {
 	double gbs;       /* NCCL's rings */
 	double best_gbs;  /* the best rings that were found */
 	double bound_gbs; /* what no rings exceed */
-	double graph_gbs; /* the best equal ones that fit into a graph file */
+	/*
+	 * the best equal ones that fit into a graph file; 0: none were found
+	 * in time
+	 */
+	double graph_gbs;
 	/* Reasons are there where NCCL's rings are not the best. */
 	int has_reasons;
 	struct gt_nccl_reasons reasons;

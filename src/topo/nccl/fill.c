@@ -24,41 +24,12 @@ struct gt_nccl_fill {
 	const struct gt_nccl_facts *facts;
 	int64_t *room_kbs;      /* by link */
 	uint64_t *used;         /* by GPU: the channels that it is in */
+	uint32_t *sorted;       /* by GPU: the others, in the order of trial */
 	uint32_t *next;         /* what is still to be tried, at each depth */
 	struct gt_nccl_set now; /* the channels that are in */
 	struct gt_nccl_set *best;
 	int64_t tries;
 };
-
-int gt_nccl_fill_new(const struct gt_nccl_system *system, uint32_t max_channels,
-		     struct gt_nccl_fill **out, struct gt_err *err)
-{
-	const struct gt_nccl_facts *facts = gt_nccl_system_facts(system);
-	size_t norders = (size_t)max_channels * facts->ngpus;
-	struct gt_arena *arena = gt_arena_new();
-	struct gt_nccl_fill *fill = NULL;
-
-	if (arena)
-		fill = gt_arena_alloc(arena, sizeof(*fill));
-	if (!fill)
-		goto nomem;
-	fill->arena = arena;
-	fill->system = system;
-	fill->facts = facts;
-	fill->room_kbs = gt_arena_array(
-		arena, gt_topo_nlinks(facts->links->topo), sizeof(int64_t));
-	fill->used = gt_arena_array(arena, facts->ngpus, sizeof(uint64_t));
-	fill->next =
-		gt_arena_array(arena, norders * facts->ngpus, sizeof(uint32_t));
-	fill->now.orders = gt_arena_array(arena, norders, sizeof(uint32_t));
-	if (!fill->room_kbs || !fill->used || !fill->next || !fill->now.orders)
-		goto nomem;
-	*out = fill;
-	return GT_OK;
-nomem:
-	gt_arena_free(arena);
-	return gt_err_nomem(err);
-}
 
 void gt_nccl_fill_free(struct gt_nccl_fill *fill)
 {
@@ -218,28 +189,48 @@ static uint32_t gt_nccl_neighbours(const struct gt_nccl_fill *fill,
 	return kept;
 }
 
+/*
+ * Sorts, once for each GPU, the others that it has a path to, the first to be
+ * tried first; GT_NONE ends each list.
+ */
+static void gt_nccl_sort(struct gt_nccl_fill *fill)
+{
+	uint32_t ngpus = fill->facts->ngpus, *list, n, other, at;
+	const struct gt_nccl_system *system = fill->system;
+	const struct gt_nccl_path *path;
+
+	for (uint32_t gpu = 0; gpu < ngpus; gpu++) {
+		list = fill->sorted + (size_t)gpu * ngpus;
+		n = 0;
+		for (uint32_t i = 1; i < ngpus; i++) {
+			other = (gpu + i) % ngpus;
+			path = gt_nccl_system_path(system, gpu, other);
+			if (!path->nhops)
+				continue;
+			for (at = n++;
+			     at && gt_nccl_before(path, gt_nccl_system_path(
+								system, gpu,
+								list[at - 1]));
+			     at--)
+				list[at] = list[at - 1];
+			list[at] = other;
+		}
+		list[n] = GT_NONE;
+	}
+}
+
 /* Lists the GPUs that may follow this one, the first to be tried first. */
 static uint32_t gt_nccl_candidates(const struct gt_nccl_fill *fill,
 				   uint32_t gpu, uint32_t *list)
 {
-	uint32_t ngpus = fill->facts->ngpus, n = 0, other, at;
 	uint64_t channel = (uint64_t)1 << fill->now.nchannels;
-	const struct gt_nccl_system *system = fill->system;
-	const struct gt_nccl_path *path;
+	const uint32_t *sorted;
+	uint32_t n = 0;
 
-	for (uint32_t i = 1; i < ngpus; i++) {
-		other = (gpu + i) % ngpus;
-		path = gt_nccl_system_path(system, gpu, other);
-		if (!path->nhops || (fill->used[other] & channel))
-			continue;
-		for (at = n++;
-		     at &&
-		     gt_nccl_before(path, gt_nccl_system_path(system, gpu,
-							      list[at - 1]));
-		     at--)
-			list[at] = list[at - 1];
-		list[at] = other;
-	}
+	sorted = fill->sorted + (size_t)gpu * fill->facts->ngpus;
+	for (; *sorted != GT_NONE; sorted++)
+		if (!(fill->used[*sorted] & channel))
+			list[n++] = *sorted;
 	return fill->facts->switches ? gt_nccl_neighbours(fill, gpu, list, n)
 				     : n;
 }
@@ -328,6 +319,40 @@ static void gt_nccl_open(struct gt_nccl_fill *fill)
 	for (uint32_t i = 0; i < now->ngpus && !(now->same && now->nchannels);
 	     i++)
 		gt_nccl_start(fill, i, GT_NCCL_FREE);
+}
+
+int gt_nccl_fill_new(const struct gt_nccl_system *system, uint32_t max_channels,
+		     struct gt_nccl_fill **out, struct gt_err *err)
+{
+	const struct gt_nccl_facts *facts = gt_nccl_system_facts(system);
+	size_t norders = (size_t)max_channels * facts->ngpus;
+	struct gt_arena *arena = gt_arena_new();
+	struct gt_nccl_fill *fill = NULL;
+
+	if (arena)
+		fill = gt_arena_alloc(arena, sizeof(*fill));
+	if (!fill)
+		goto nomem;
+	fill->arena = arena;
+	fill->system = system;
+	fill->facts = facts;
+	fill->room_kbs = gt_arena_array(
+		arena, gt_topo_nlinks(facts->links->topo), sizeof(int64_t));
+	fill->used = gt_arena_array(arena, facts->ngpus, sizeof(uint64_t));
+	fill->next =
+		gt_arena_array(arena, norders * facts->ngpus, sizeof(uint32_t));
+	fill->sorted = gt_arena_array(
+		arena, (size_t)facts->ngpus * facts->ngpus, sizeof(uint32_t));
+	fill->now.orders = gt_arena_array(arena, norders, sizeof(uint32_t));
+	if (!fill->room_kbs || !fill->used || !fill->next || !fill->sorted ||
+	    !fill->now.orders)
+		goto nomem;
+	gt_nccl_sort(fill);
+	*out = fill;
+	return GT_OK;
+nomem:
+	gt_arena_free(arena);
+	return gt_err_nomem(err);
 }
 
 int64_t gt_nccl_fill(struct gt_nccl_fill *fill, const struct gt_nccl_set *ask,
