@@ -117,6 +117,22 @@ graph() {
 		"$BATS_TEST_TMPDIR/a.json"
 }
 
+@test "JSON follows its schemas" {
+	local name
+	cd "$BATS_TEST_TMPDIR"
+	for name in dgx-1v dgx-h100 pcie-8gpu; do
+		gtopo nccl --json "$name" >"$name.json"
+		follows nccl-1 "$name.json"
+	done
+	made_graph dgx-h100
+	gtopo nccl --json --topo dgx-h100 graph.xml >graph.out
+	follows nccl-graph-1 graph.out
+	for name in "$GTOPO_SRC"/tests/cases/nccl/*.log; do
+		gtopo nccl --json "$name" >log.out
+		follows nccl-log-1 log.out
+	done
+}
+
 @test "GPUs whose ports are faster than what joins them are told" {
 	run_split gtopo nccl pcie-8gpu
 	[ "$status" -eq 0 ]
