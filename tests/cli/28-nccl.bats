@@ -52,6 +52,27 @@ made_graph() {
 		<<<"$out"
 }
 
+@test "through an Intel host bridge a graph loads PCI links by 6/5" {
+	local dev
+	{
+		echo '<system version="1"><cpu numaid="0" arch="x86_64"
+			vendor="GenuineIntel" familyid="6" modelid="143">'
+		for dev in 0 1; do
+			echo "<pci busid='0:$((dev + 1)):0.0' class='0x030200'
+				link_speed='8.0 GT/s PCIe' link_width='16'>
+				<gpu dev='$dev' sm='80' rank='$dev'/></pci>"
+		done
+		echo '</cpu></system>'
+	} >"$BATS_TEST_TMPDIR/intel.xml"
+	graph 'pattern="4" crossnic="0" nchannels="1" speedintra="12"
+		speedinter="12" typeintra="PHB" typeinter="PIX"
+		samechannels="1"' \
+		'<channel><gpu dev="0x0"/><gpu dev="0x1"/></channel>'
+	gtopo nccl --json --topo "$BATS_TEST_TMPDIR/intel.xml" \
+		"$BATS_TEST_TMPDIR/graph.xml" |
+		jq -e '.graphs[0].fullest_part == 1.2'
+}
+
 @test "a graph file for another machine is refused" {
 	made_graph dgx-h100
 	run_split gtopo nccl "$BATS_TEST_TMPDIR/graph.xml" --topo h200-vm-4
