@@ -99,12 +99,55 @@ static const int nccl_ops[GT_NREDOPS] = {
 	[GT_REDOP_MIN] = 3, [GT_REDOP_AVG] = 4,
 };
 
+/* A way that is forced, as NCCL's environment spells it. */
+struct nccl_forced {
+	const char *name, *algo, *proto;
+	int channels;
+};
+
+#define NCCL_FORCED(algo, ALGO, proto, PROTO)                                  \
+	{algo "/" proto "/1", ALGO, PROTO, 1},                                 \
+		{algo "/" proto "/4", ALGO, PROTO, 4},                         \
+		{algo "/" proto "/16", ALGO, PROTO, 16},                       \
+	{                                                                      \
+		algo "/" proto "/32", ALGO, PROTO, 32                          \
+	}
+
+static const struct nccl_forced
+	nccl_forced[GT_NCCL_NVARIANTS - GT_NCCL_FORCED] = {
+		NCCL_FORCED("ring", "Ring", "ll", "LL"),
+		NCCL_FORCED("ring", "Ring", "ll128", "LL128"),
+		NCCL_FORCED("ring", "Ring", "simple", "Simple"),
+		NCCL_FORCED("tree", "Tree", "ll", "LL"),
+		NCCL_FORCED("tree", "Tree", "ll128", "LL128"),
+		NCCL_FORCED("tree", "Tree", "simple", "Simple"),
+};
+
+static const struct nccl_forced *nccl_forced_of(enum gt_nccl_variant variant)
+{
+	return variant < GT_NCCL_FORCED
+		       ? NULL
+		       : &nccl_forced[variant - GT_NCCL_FORCED];
+}
+
 const char *gt_nccl_name(enum gt_nccl_variant variant)
 {
 	static const char *const names[] = {"default", "32ctas", "ring-simple",
 					    "symmetric", "symmetric-ce"};
 
-	return names[variant];
+	return variant < GT_NCCL_FORCED ? names[variant]
+					: nccl_forced_of(variant)->name;
+}
+
+int gt_nccl_does(enum gt_nccl_variant variant, enum gt_coll coll)
+{
+	const struct nccl_forced *forced = nccl_forced_of(variant);
+
+	if (!forced || coll == GT_COLL_ALLREDUCE)
+		return 1;
+	return !strcmp(forced->algo, "Ring") &&
+	       (coll == GT_COLL_ALLGATHER || coll == GT_COLL_REDUCESCATTER ||
+		coll == GT_COLL_BROADCAST || coll == GT_COLL_REDUCE);
 }
 
 static int nccl_load(struct nccl_calls *calls)
@@ -189,6 +232,9 @@ static struct nccl_config nccl_config_of(enum gt_nccl_variant variant, int ctas,
 		config.min_ctas = config.max_ctas = 32;
 	if (ctas)
 		config.min_ctas = config.max_ctas = ctas;
+	if (nccl_forced_of(variant))
+		config.min_ctas = config.max_ctas =
+			nccl_forced_of(variant)->channels;
 	if (variant == GT_NCCL_SYMMETRIC_CE)
 		config.cta_policy = 2;
 	return config;
@@ -221,6 +267,7 @@ static uint64_t nccl_most(const struct gt_nccl *nccl, uint64_t number)
 static int nccl_connect(struct gt_nccl *nccl, enum gt_nccl_variant variant,
 			int ctas)
 {
+	const struct nccl_forced *forced = nccl_forced_of(variant);
 	struct nccl_config config;
 	struct nccl_id id;
 	int version = 0, rc;
@@ -230,6 +277,10 @@ static int nccl_connect(struct gt_nccl *nccl, enum gt_nccl_variant variant,
 	if (variant == GT_NCCL_RING) {
 		setenv("NCCL_ALGO", "Ring", 1);
 		setenv("NCCL_PROTO", "Simple", 1);
+	}
+	if (forced) {
+		setenv("NCCL_ALGO", forced->algo, 1);
+		setenv("NCCL_PROTO", forced->proto, 1);
 	}
 	if (!rc)
 		rc = nccl_id(nccl, &id);
@@ -332,7 +383,8 @@ struct gt_nccl *gt_nccl_open(enum gt_nccl_variant variant,
 	nccl->first = ranks->first;
 	nccl->end = ranks->end;
 	nccl->world = ranks->world;
-	nccl->symmetric = variant >= GT_NCCL_SYMMETRIC;
+	nccl->symmetric =
+		variant == GT_NCCL_SYMMETRIC || variant == GT_NCCL_SYMMETRIC_CE;
 	for (uint32_t r = 0; r < nccl->nranks; r++)
 		nccl->ranks[r].device = ranks->devices[r];
 	rc = nccl_connect(nccl, variant, ranks->ctas);

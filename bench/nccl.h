@@ -19,7 +19,12 @@ enum gt_nccl_variant {
 	GT_NCCL_RING,         /* ring algorithm, Simple protocol */
 	GT_NCCL_SYMMETRIC,    /* buffers in symmetric windows */
 	GT_NCCL_SYMMETRIC_CE, /* the same, NCCL_CTA_POLICY=2: copy engines */
-	GT_NCCL_NVARIANTS
+	/*
+	 * From here on algorithm, protocol and number of channels are forced:
+	 * "ring/ll128/8".
+	 */
+	GT_NCCL_FORCED,
+	GT_NCCL_NVARIANTS = GT_NCCL_FORCED + 24
 };
 
 struct gt_nccl;
@@ -35,6 +40,9 @@ struct gt_nccl_ranks {
 };
 
 const char *gt_nccl_name(enum gt_nccl_variant variant);
+
+/* Whether a variant does this collective: trees are for all-reduce alone. */
+int gt_nccl_does(enum gt_nccl_variant variant, enum gt_coll coll);
 
 /*
  * Communicators with buffers of max_bytes; inputs hold test data.  NULL, in

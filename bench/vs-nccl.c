@@ -5,7 +5,7 @@
  *
  *     vs-nccl [-b MIN] [-e MAX] [-f FACTOR] [-r ROUNDS] [-m stream|graph]
  *             [-t SECONDS] [-c COLL] [-C COMMIT] [-p] [-k BLOCKS]
- *             [-n PROCS [-l LINK]] PLAN
+ *             [-n PROCS [-l LINK]] [-F] PLAN
  *
  * With -n as so many processes; with -l as many hosts: gtopo's go over that
  * link, NCCL's over sockets.  Messages go the fastest way that the engine
@@ -15,6 +15,10 @@
  * CUDA graph.  NCCL is libnccl.so.2, or what the environment's GTOPO_NCCL
  * names; multicast (NVLS) stays off.  No new row begins SECONDS after the
  * start.
+ *
+ * With -F NCCL's default races against itself with algorithm, protocol and
+ * number of channels forced, for `gtopo export --to nccl-tuner`.  Each way has
+ * buffers of MAX bytes of its own, so that MAX should be 64 MiB or so.
  *
  * One JSON object on stdout, complete however it ends.  Status: 0 all right,
  * 1 wrong data, 2 usage or plan at fault, 3 a failure or overtime.
@@ -65,6 +69,7 @@ struct race {
 	const char *commit;
 	int best;
 	uint32_t max_blocks; /* gtopo's; 0: any */
+	int forced;          /* NCCL's ways are those that are forced */
 	uint32_t procs;
 	const char *link;
 	struct gt_world *world;
@@ -125,7 +130,8 @@ static double run_one(const struct race *race, const struct row *row, int who)
 	int64_t ns;
 
 	if (who != RACE_GTOPO) {
-		if (!race->nccl[who])
+		if (!race->nccl[who] ||
+		    !gt_nccl_does((enum gt_nccl_variant)who, row->req.coll))
 			return -1;
 		ns = gt_nccl_run(race->nccl[who], &row->req, row->iters,
 				 race->graph);
@@ -164,6 +170,7 @@ static void connect_row(struct race *race, struct row *row)
 	for (int v = 0; v < GT_NCCL_NVARIANTS; v++) {
 		row->blocks[v] = -1;
 		if (!race->nccl[v] || (race->link && !race->graph) ||
+		    !gt_nccl_does((enum gt_nccl_variant)v, row->req.coll) ||
 		    gt_nccl_run(race->nccl[v], &row->req, 1, 0) < 0 ||
 		    gt_nccl_run(race->nccl[v], &row->req, 1, 1) < 0)
 			continue;
@@ -442,7 +449,7 @@ static void race_nccl(struct race *race)
 		.devices = race->devices,
 		.world = race->world};
 	/* Windows are for GPUs that reach each other. */
-	int end = race->link ? GT_NCCL_SYMMETRIC : GT_NCCL_NVARIANTS;
+	int end = race->link ? GT_NCCL_SYMMETRIC : GT_NCCL_FORCED;
 	char host[16];
 
 	if (race->link) {
@@ -450,9 +457,11 @@ static void race_nccl(struct race *race)
 		setenv("NCCL_HOSTID", host, 1);
 		setenv("NCCL_NET", "Socket", 1);
 	}
-	for (int v = 0; v < end; v++)
-		race->nccl[v] = gt_nccl_open((enum gt_nccl_variant)v, &ranks,
-					     race->end);
+	for (int v = 0; v < GT_NCCL_NVARIANTS; v++)
+		if (v == GT_NCCL_DEFAULT ||
+		    (race->forced ? v >= GT_NCCL_FORCED : v < end))
+			race->nccl[v] = gt_nccl_open((enum gt_nccl_variant)v,
+						     &ranks, race->end);
 }
 
 /* As several processes: 0 in each of them, or how they ended. */
@@ -484,7 +493,7 @@ static int usage(void)
 		"usage: vs-nccl [-b MIN] [-e MAX] [-f FACTOR] [-r ROUNDS]\n"
 		"               [-m stream|graph] [-t SECONDS] [-c COLL] "
 		"[-C COMMIT] [-p]\n"
-		"               [-k BLOCKS] [-n PROCS [-l LINK]] PLAN\n");
+		"               [-k BLOCKS] [-n PROCS [-l LINK]] [-F] PLAN\n");
 	return 2;
 }
 
@@ -492,7 +501,7 @@ static int race_parse(struct race *race, int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "b:e:f:r:m:t:c:C:pk:n:l:")) != -1)
+	while ((c = getopt(argc, argv, "b:e:f:r:m:t:c:C:pk:n:l:F")) != -1)
 		switch (c) {
 		case 'b':
 			race->begin = strtoull(optarg, NULL, 0);
@@ -531,6 +540,9 @@ static int race_parse(struct race *race, int argc, char **argv)
 			break;
 		case 'l':
 			race->link = optarg;
+			break;
+		case 'F':
+			race->forced = 1;
 			break;
 		default:
 			return usage();

@@ -37,6 +37,9 @@ dist_schema_DATA = \
 	%D%/schema/health-1.schema.json \
 	%D%/schema/lint-1.schema.json \
 	%D%/schema/machine-1.schema.json \
+	%D%/schema/nccl-1.schema.json \
+	%D%/schema/nccl-graph-1.schema.json \
+	%D%/schema/nccl-log-1.schema.json \
 	%D%/schema/plan-1.schema.json \
 	%D%/schema/report-1.schema.json \
 	%D%/schema/verdict-1.schema.json

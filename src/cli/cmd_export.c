@@ -5,18 +5,23 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "cli/common/opt.h"
 #include "plan/check/check.h"
 #include "plan/interop/export.h"
 #include "plan/ir/plan.h"
 #include "plan/json/json.h"
+#include "report/nccl_tuner.h"
 
 struct gt_export_opts {
 	int to; /* -1: not said */
 };
 
 static const struct gt_export_opts gt_export_defaults = {.to = -1};
+
+/* The one format that is made of a race, and not of a plan, comes last. */
+enum { EXPORT_NCCL_TUNER = 4 };
 
 /* The writers stand in the order of the option's words. */
 static int (*const gt_exports[])(const struct gt_plan *plan, struct gt_buf *out,
@@ -28,7 +33,7 @@ static int (*const gt_exports[])(const struct gt_plan *plan, struct gt_buf *out,
 };
 
 static const struct gt_opt gt_export_opts[] = {
-	{GT_OPT_WORD, 0, "to", "nccl-graph|msccl|mscclpp|dot",
+	{GT_OPT_WORD, 0, "to", "nccl-graph|msccl|mscclpp|dot|nccl-tuner",
 	 offsetof(struct gt_export_opts, to), "the format to write", 0, 0},
 	GT_OPT_END,
 };
@@ -66,6 +71,30 @@ static void gt_export_tell_loss(const struct gt_cmd_args *args,
 			    100 * loss.part);
 }
 
+/* Write what was measured of NCCL's ways as a table for its example tuner. */
+static int export_tuner(const struct gt_cmd_args *args, struct gt_err *err)
+{
+	struct gt_nccl_tuner_stats stats;
+	struct gt_buf out = GT_BUF_INIT;
+	struct gt_json_doc *doc;
+	struct gt_json race;
+	int rc = gt_json_open(args->operands[0], &doc, err);
+
+	if (rc)
+		return rc;
+	race = gt_json_root(doc);
+	rc = gt_nccl_tuner_write(&race, &out, &stats, err);
+	gt_json_close(doc);
+	if (!rc)
+		gt_cmd_note(args,
+			    "at %" PRIu32 " of %" PRIu32
+			    " sizes a forced way is faster than the default, "
+			    "%" PRIu32 " line%s",
+			    stats.nforced, stats.nrows, stats.nlines,
+			    gt_plural(stats.nlines));
+	return gt_cmd_write(args, &out, rc, err);
+}
+
 static int cmd_export(const struct gt_cmd_args *args, struct gt_err *err)
 {
 	const struct gt_export_opts *opts = args->opts;
@@ -75,6 +104,8 @@ static int cmd_export(const struct gt_cmd_args *args, struct gt_err *err)
 
 	if (opts->to < 0)
 		return gt_err_set(err, GT_EINPUT, NULL, "--to is missing");
+	if (opts->to == EXPORT_NCCL_TUNER)
+		return export_tuner(args, err);
 	rc = gt_plan_read(args->operands[0], &plan, err);
 	if (rc)
 		return rc;

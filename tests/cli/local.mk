@@ -12,6 +12,7 @@ cli_tests += \
 	%D%/25-cluster.bats \
 	%D%/26-synth.bats \
 	%D%/27-fuse.bats \
+	%D%/28-nccl.bats \
 	%D%/30-search.bats \
 	%D%/31-explain.bats \
 	%D%/32-auto.bats \
@@ -23,6 +24,7 @@ cli_tests += \
 	%D%/41-predict.bats \
 	%D%/42-export.bats \
 	%D%/43-msccl.bats \
+	%D%/44-nccl-tuner.bats \
 	%D%/50-run.bats \
 	%D%/51-tune.bats \
 	%D%/55-processes.bats \

@@ -25,7 +25,7 @@ verdict "options, and nothing behind those that are none" "$(
 	offers '' nothing --a)"
 verdict "words of options, in both spellings" "$(
 	offers 'shm' run --link s
-	offers 'nccl-graph' export --to n
+	offers 'nccl-graph nccl-tuner' export --to n
 	offers 'allreduce allgather alltoall' search --coll all
 	offers '--algo=ring' search --algo=r)"
 verdict "reference machines and files" "$(
@@ -44,7 +44,7 @@ verdict "all options of each command are those of its help" "$(
 	done)"
 
 press() { # SHELL SCRIPT
-	local lines=('gtopo sho' 'gtopo run --link s' 'gtopo export --to nc'
+	local lines=('gtopo sho' 'gtopo run --link s' 'gtopo export --to nccl-g'
 		'gtopo search --coll allr' 'gtopo health --expect dgx-h'
 		'gtopo show mi3' 'gtopo show onl' 'gtopo search --algo=fo'
 		'gtopo search --max')

@@ -17,6 +17,7 @@ seeds() { # NAME
 	topo_xml) echo tests/cases/topo/*/*/input.xml share/xml/*.xml ;;
 	cluster) echo tests/fuzz/cluster.seed ;;
 	import) echo tests/cases/msccl*/*/*.{xml,json} ;;
+	nccl) echo tests/cases/nccl/*.log share/xml/{dgx-1v,pcie-8gpu,mi300x}.xml ;;
 	plan_json) echo tests/cases/plan/*/*/plan.json ;;
 	esac
 }

@@ -15,6 +15,39 @@ same_rings() {
 	[ -n "$with" ] && [ "$with" = "$without" ] && uniq -c <<<"$with"
 }
 
+# The orders of rings that gtopo nccl tells, each once and from GPU 0 on.
+orders() {
+	sed -n '/^rings/,/^[^ r]/{/ x /p}' | awk '{
+		n = NF - 2
+		for (i = 0; i < n; i++)
+			if ($(3 + i) == 0)
+				first = i
+		for (i = 0; i < n; i++)
+			printf "%s%s", $(3 + (first + i) % n), i + 1 < n ? " " : "\n"
+	}' | sort -u
+}
+
+# NCCL logs the rings that gtopo nccl says it chooses on this machine.
+same_choice() {
+	local logged chosen
+	NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH timeout -k 5 50 "$race" \
+		-b 1024 -e 1024 -r 1 -m stream -t 40 \
+		"$work/plan$gpus.json" >"$work/nccl.log" 2>&1
+	logged=$("$gtopo" nccl "$work/nccl.log" | orders)
+	chosen=$("$gtopo" nccl "$out/machine.xml" | orders)
+	echo "logged: $logged; chosen: $chosen"
+	[ -n "$logged" ] && [ "$logged" = "$chosen" ]
+}
+
+# NCCL's ways against each other, and the table that they make.
+race_forced() {
+	"$race" -F -b 1024 -e 1048576 -f 32 -r 3 -m stream -c allreduce -t 50 \
+		"$work/plan$gpus.json" >"$work/forced.json" &&
+		grep -q '"ring/simple/4": ' "$work/forced.json" &&
+		grep -q '"tree/simple/4": ' "$work/forced.json" &&
+		"$gtopo" export --to nccl-tuner "$work/forced.json"
+}
+
 race_of() { # RANKS SECONDS
 	local file=$out/${machine}x$1-$commit.json
 	"$race" -b 1024 -e 4294967296 -r 11 -t "$2" -C "$commit" \
@@ -36,6 +69,8 @@ race_tcp() { # RANKS SECONDS
 long_checks() {
 	if [ -n "$GTOPO_NCCL" ]; then
 		check 100 "NCCL's rings are the same with our file" 0 same_rings
+		check 60 "NCCL chooses what gtopo nccl says" 0 same_choice
+		check 70 "NCCL's ways against each other" 0 race_forced
 		check 230 "race with NCCL on $gpus" 0 race_of "$gpus" 215
 		[ "$gpus" -eq 2 ] ||
 			check 140 "race with NCCL on 2" 0 race_of 2 125

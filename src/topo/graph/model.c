@@ -134,6 +134,15 @@ static int gt_cpu_is(const struct gt_cpu *cpu, const char *vendor)
 	return cpu->vendor && !strcmp(cpu->vendor, vendor);
 }
 
+enum gt_cpu_make gt_model_make(const struct gt_cpu *cpu)
+{
+	if (cpu->arch && !strcmp(cpu->arch, "ppc64"))
+		return GT_CPU_POWER;
+	if (gt_cpu_is(cpu, "AuthenticAMD"))
+		return GT_CPU_AMD;
+	return gt_cpu_is(cpu, "GenuineIntel") ? GT_CPU_INTEL : GT_CPU_OTHER;
+}
+
 struct gt_rat gt_model_inter_cpu(const struct gt_cpu *cpu)
 {
 	/*

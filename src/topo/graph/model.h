@@ -48,6 +48,9 @@ struct gt_cpu {
 	int family, model;
 };
 
+/* Returns who made it. */
+enum gt_cpu_make gt_model_make(const struct gt_cpu *cpu);
+
 /*
  * Returns what the link from this processor to another of the machine carries.
  */

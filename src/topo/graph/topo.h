@@ -38,6 +38,9 @@ enum gt_link_kind {
 	GT_NLINKKINDS
 };
 
+/* Who made a processor, as far as NCCL treats its machine in another way. */
+enum gt_cpu_make { GT_CPU_OTHER, GT_CPU_INTEL, GT_CPU_AMD, GT_CPU_POWER };
+
 /* The capacities that a graph is made with. */
 enum gt_rates {
 	GT_RATES_MEASURED, /* where the XML has them, else NCCL's constants */
@@ -95,6 +98,7 @@ struct gt_node {
 	 * links: 1, or 6/5 with Intel's, which cut it into 64-byte packets.
 	 */
 	struct gt_rat charge;
+	enum gt_cpu_make make; /* CPU */
 };
 
 struct gt_link {

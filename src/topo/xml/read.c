@@ -42,6 +42,7 @@ static int gt_reader_cpu_new(struct gt_reader *reader,
 				"numaid '%d' appears twice, first on line %u",
 				node.dev, gt_xml_line(reader->cpus[i].elem));
 	node.charge = gt_model_pcie_overhead(&cpu->cpu);
+	node.make = gt_model_make(&cpu->cpu);
 	node.id = gt_arena_printf(arena, "CPU/%d", node.dev);
 	node.name = gt_reader_cpu_name(reader, cpu);
 	if (gt_xml_attr(elem, "affinity"))

@@ -1,0 +1,109 @@
+/*
+ * Words what NCCL's environment can change about its choice.
+ */
+#include "search/nccl/remedy.h"
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/text.h"
+#include "search/nccl/answer.h"
+#include "topo/graph/topo.h"
+
+/* A graph file that brings less than this is not worth its trouble. */
+#define GT_NCCL_WORTH_PART 1.005
+
+/* The list while it is made. */
+struct gt_nccl_cure {
+	struct gt_nccl_remedy *list;
+	uint32_t n;
+	int failed;
+};
+
+static void gt_nccl_add(struct gt_nccl_cure *cure, const char *variable,
+			const char *value, const char *why)
+{
+	cure->failed |= !why;
+	cure->list[cure->n++] = (struct gt_nccl_remedy){variable, value, why};
+}
+
+/* Tells of pairs whose bytes leave the machine and come back. */
+static void gt_nccl_add_net(struct gt_nccl_cure *cure,
+			    const struct gt_nccl_answer *answer,
+			    struct gt_arena *arena)
+{
+	uint32_t pairs = answer->facts->nnet / 2;
+
+	if (pairs)
+		gt_nccl_add(cure, "NCCL_NET_DISABLE_INTRA", "1",
+			    gt_arena_printf(
+				    arena,
+				    "NCCL joins %u pair%s of GPUs by the "
+				    "network, as their ports are faster than "
+				    "the path between them; this keeps them "
+				    "off it",
+				    pairs, gt_plural(pairs)));
+}
+
+static void gt_nccl_add_graph(struct gt_nccl_cure *cure,
+			      const struct gt_nccl_answer *answer,
+			      const char *file, struct gt_arena *arena)
+{
+	if (answer->graph_gbs > answer->gbs * GT_NCCL_WORTH_PART)
+		gt_nccl_add(
+			cure, "NCCL_GRAPH_FILE", "graph.xml",
+			gt_arena_printf(arena,
+					"with rings of %g GB/s: gtopo search "
+					"--algo ring --equal --max-channels %d "
+					"--rates nccl %s | gtopo export --to "
+					"nccl-graph -o graph.xml -",
+					answer->graph_gbs,
+					GT_NCCL_GRAPH_CHANNELS, file));
+}
+
+static void gt_nccl_add_p2p(struct gt_nccl_cure *cure,
+			    const struct gt_nccl_answer *answer,
+			    struct gt_arena *arena)
+{
+	const struct gt_nccl_facts *facts = answer->facts;
+	uint32_t pairs = facts->ngpus * (facts->ngpus - 1);
+	uint32_t others = (pairs - facts->ndirect) / 2;
+	enum gt_path_kind level = facts->max_kind;
+
+	if (level == GT_PATH_NET)
+		level = GT_PATH_SYS;
+	if (others)
+		gt_nccl_add(cure, "NCCL_P2P_LEVEL", gt_path_kind_name(level),
+			    gt_arena_printf(
+				    arena,
+				    "%u of %u pairs of GPUs go through the "
+				    "host's memory; this lets them go peer to "
+				    "peer, where driver and board can",
+				    others, pairs / 2));
+}
+
+static void gt_nccl_add_topo(struct gt_nccl_cure *cure, const char *file,
+			     uint32_t repairs, struct gt_arena *arena)
+{
+	if (repairs)
+		gt_nccl_add(cure, "NCCL_TOPO_FILE", "fixed.xml",
+			    gt_arena_printf(arena,
+					    "without %u fault%s that NCCL "
+					    "misreads: gtopo lint --fix -o "
+					    "fixed.xml %s",
+					    repairs, gt_plural(repairs), file));
+}
+
+int gt_nccl_remedies(const struct gt_nccl_answer *answer, const char *file,
+		     uint32_t repairs, struct gt_arena *arena,
+		     struct gt_nccl_remedy list[GT_NCCL_MAX_REMEDIES],
+		     uint32_t *n, struct gt_err *err)
+{
+	struct gt_nccl_cure cure = {.list = list};
+
+	gt_nccl_add_topo(&cure, file, repairs, arena);
+	gt_nccl_add_net(&cure, answer, arena);
+	gt_nccl_add_graph(&cure, answer, file, arena);
+	gt_nccl_add_p2p(&cure, answer, arena);
+	*n = cure.n;
+	return cure.failed ? gt_err_nomem(err) : GT_OK;
+}

@@ -1,0 +1,266 @@
+# gtopo nccl: what NCCL chooses on a machine, and why; what it was told.
+
+load common
+
+xml=$GTOPO_SRC/share/xml
+
+@test "NCCL's rings on an H100 are off the best by its list of speeds" {
+	run_split gtopo nccl "$xml/dgx-h100.xml"
+	[ "$status" -eq 0 ]
+	grep -Fx "rings   12 channels of 30 GB/s, 360 together, over NVL" \
+		<<<"$out"
+	grep -F "best    rings of 370.8 GB/s, proven best of rings" <<<"$out"
+	grep -F "out of a fixed list: 370.8 GB/s otherwise" <<<"$out"
+}
+
+@test "nothing is to be set where NCCL's choice is the best" {
+	run_split gtopo nccl dgx-a100
+	[ "$status" -eq 0 ]
+	grep -F "NCCL's are as good" <<<"$out"
+	[ "$(grep -cE "^(why|set) " <<<"$out")" -eq 0 ]
+}
+
+# made_graph MACHINE: writes the graph file that is proposed.
+made_graph() {
+	gtopo search --algo ring --equal --max-channels 16 --rates nccl "$1" \
+		2>/dev/null | gtopo export --to nccl-graph - \
+		>"$BATS_TEST_TMPDIR/graph.xml"
+}
+
+@test "the graph file it proposes carries what it says, and fits" {
+	local value
+	value=$(gtopo nccl --json dgx-h100 | jq .best.graph_file_gbs)
+	made_graph dgx-h100
+	gtopo nccl --json --topo dgx-h100 "$BATS_TEST_TMPDIR/graph.xml" |
+		jq -e ".schema == \"gtopo.nccl-graph/1\" and
+			.graphs[0].gbs == $value and
+			.graphs[0].fullest_part == 1 and
+			(.graphs[0].orders | length) == 16"
+	run_split gtopo nccl "$BATS_TEST_TMPDIR/graph.xml" --topo dgx-h100
+	[ "$status" -eq 0 ]
+	grep -Fx "ring    16 channels of 23.175 GB/s, 370.8 together, over NVL" \
+		<<<"$out"
+	grep -F "carries 100 % of its width" <<<"$out"
+}
+
+@test "a graph file that asks for too much is told, as NCCL does not" {
+	made_graph dgx-h100
+	sed -i 's/23.175/24/g' "$BATS_TEST_TMPDIR/graph.xml"
+	run_split gtopo nccl "$BATS_TEST_TMPDIR/graph.xml" --topo dgx-h100
+	[ "$status" -eq 0 ]
+	grep -F "too much: link 'GPU/0000:1b:00.0>NVS/0' carries 103.6 %" \
+		<<<"$out"
+}
+
+@test "through an Intel host bridge a graph loads PCI links by 6/5" {
+	local dev
+	{
+		echo '<system version="1"><cpu numaid="0" arch="x86_64"
+			vendor="GenuineIntel" familyid="6" modelid="143">'
+		for dev in 0 1; do
+			echo "<pci busid='0:$((dev + 1)):0.0' class='0x030200'
+				link_speed='8.0 GT/s PCIe' link_width='16'>
+				<gpu dev='$dev' sm='80' rank='$dev'/></pci>"
+		done
+		echo '</cpu></system>'
+	} >"$BATS_TEST_TMPDIR/intel.xml"
+	graph 'pattern="4" crossnic="0" nchannels="1" speedintra="12"
+		speedinter="12" typeintra="PHB" typeinter="PIX"
+		samechannels="1"' \
+		'<channel><gpu dev="0x0"/><gpu dev="0x1"/></channel>'
+	gtopo nccl --json --topo "$BATS_TEST_TMPDIR/intel.xml" \
+		"$BATS_TEST_TMPDIR/graph.xml" |
+		jq -e '.graphs[0].fullest_part == 1.2'
+}
+
+@test "a graph file for another machine is refused" {
+	made_graph dgx-h100
+	run_split gtopo nccl "$BATS_TEST_TMPDIR/graph.xml" --topo h200-vm-4
+	[ "$status" -eq 1 ]
+	grep -F "has no GPU 4, which the graph on line 2 has" <<<"$err"
+}
+
+# graph ATTRIBUTES CHANNELS: a graph file of a dump's shape.
+graph() {
+	echo "<graphs version=\"1\"><graph id=\"0\" $1>$2</graph></graphs>" \
+		>"$BATS_TEST_TMPDIR/graph.xml"
+}
+
+@test "a dump of a job on several machines has its ports" {
+	graph 'pattern="4" crossnic="0" nchannels="1" speedintra="12"
+		speedinter="6" latencyinter="0" typeintra="NVL" typeinter="PIX"
+		samechannels="0"' '<channel><net dev="0x0"/>
+		<gpu dev="0x0" rank="0"/><gpu dev="0xb" rank="1"/>
+		<net dev="0x1"/></channel>'
+	run_split gtopo nccl "$BATS_TEST_TMPDIR/graph.xml"
+	[ "$status" -eq 0 ]
+	grep -Fx "ring    1 channel of 12 GB/s, 12 together, over NVL; \
+6 GB/s between machines, over PIX" <<<"$out"
+	grep -Fx "         1 x  NET0 0 11 NET1" <<<"$out"
+}
+
+@test "graph files that NCCL would misread are refused, with their place" {
+	local ok='pattern="4" crossnic="0" speedintra="12" speedinter="6"
+ typeintra="NVL" typeinter="PIX" samechannels="0"' one
+	one='<channel><gpu dev="0x0"/></channel>'
+	refused() {
+		run_split gtopo nccl "$BATS_TEST_TMPDIR/graph.xml"
+		[ "$status" -eq 2 ]
+		grep -F "$1" <<<"$err"
+	}
+	graph "$ok nchannels=\"2\"" "$one"
+	refused "graph has 1 channel and says 2"
+	graph "$ok" "$one"
+	refused "graph has no nchannels"
+	graph "$ok nchannels=\"65\"" "$one"
+	refused "nchannels '65' is not between 0 and 64"
+	graph "$ok nchannels=\"1\"" '<channel/>'
+	refused "channel has no gpu"
+	graph "$ok nchannels=\"1\"" \
+		'<channel><gpu dev="0x0"/><gpu dev="0x0"/></channel>'
+	refused "gpu '0x0' is twice in the channel"
+	graph "$ok nchannels=\"1\"" '<channel><gpu dev="x"/></channel>'
+	refused "dev 'x' is not a hexadecimal number"
+	graph "${ok/NVL/FAR} nchannels=\"1\"" "$one"
+	refused "typeintra 'FAR' is no kind of route"
+	echo '<graphs version="2"/>' >"$BATS_TEST_TMPDIR/graph.xml"
+	refused "version '2' of graphs is not 1"
+}
+
+@test "JSON has all of it" {
+	gtopo nccl --json dgx-1v >"$BATS_TEST_TMPDIR/a.json"
+	jq -e '.schema == "gtopo.nccl/1" and .gpus == 8 and
+		.rings.channels == 6 and .rings.channel_gbs == 20 and
+		(.rings.orders | length) == 6 and
+		(.rings.orders | map(sort == [range(8)]) | all) and
+		.trees.channels == 6 and .best.nccl_part == 1 and
+		.apart == null and (has("without_rule_gbs") | not)' \
+		"$BATS_TEST_TMPDIR/a.json"
+}
+
+@test "JSON follows its schemas" {
+	local name
+	cd "$BATS_TEST_TMPDIR"
+	for name in dgx-1v dgx-h100 pcie-8gpu; do
+		gtopo nccl --json "$name" >"$name.json"
+		follows nccl-1 "$name.json"
+	done
+	made_graph dgx-h100
+	gtopo nccl --json --topo dgx-h100 graph.xml >graph.out
+	follows nccl-graph-1 graph.out
+	for name in "$GTOPO_SRC"/tests/cases/nccl/*.log; do
+		gtopo nccl --json "$name" >log.out
+		follows nccl-log-1 log.out
+	done
+}
+
+@test "GPUs whose ports are faster than what joins them are told" {
+	run_split gtopo nccl pcie-8gpu
+	[ "$status" -eq 0 ]
+	grep -F "apart   NCCL takes GPU4 for another machine's" <<<"$out"
+	grep -F "set     NCCL_NET_DISABLE_INTRA=1" <<<"$out"
+	grep -F "set     NCCL_P2P_LEVEL=SYS  16 of 28 pairs" <<<"$out"
+}
+
+@test "without time for the best NCCL's choice is the same" {
+	run_split gtopo nccl --budget 1ns dgx-1v
+	[ "$status" -eq 0 ]
+	grep -Fx "rings   6 channels of 20 GB/s, 120 together, over NVL" \
+		<<<"$out"
+	grep "^best " <<<"$out"
+}
+
+@test "one GPU has rings, but no best ones" {
+	gtopo synth "1 numa: 1 switch: 1 gpu" |
+		gtopo nccl --json - >"$BATS_TEST_TMPDIR/one.json"
+	jq -e '.gpus == 1 and (has("best") | not)' "$BATS_TEST_TMPDIR/one.json"
+}
+
+@test "a link without a reverse is an answer, too" {
+	sed '0,/<nvlink target="0000:07/{/<nvlink target="0000:07/d}' \
+		"$xml/dgx-1v.xml" >"$BATS_TEST_TMPDIR/odd.xml"
+	run_split gtopo nccl "$BATS_TEST_TMPDIR/odd.xml"
+	want 1 "gtopo nccl: $BATS_TEST_TMPDIR/odd.xml: link \
+'GPU/0000:07:00.0>GPU/0000:06:00.0' has no reverse; NCCL gives up on such a \
+machine"
+}
+
+@test "what is no machine is refused" {
+	echo "<system version='1'><cpu numaid='0'/></system>" \
+		>"$BATS_TEST_TMPDIR/empty.xml"
+	run_split gtopo nccl "$BATS_TEST_TMPDIR/empty.xml"
+	[ "$status" -eq 2 ]
+	grep -F "has no GPUs" <<<"$err"
+	run_split gtopo nccl 2x-dgx-a100
+	[ "$status" -eq 2 ]
+	grep -F "root element 'cluster' is not 'system'" <<<"$err"
+}
+
+@test "logs of jobs are as their cases say" {
+	local log
+	cd "$GTOPO_SRC/tests/cases/nccl"
+	for log in *.log; do
+		gtopo nccl "$log" >"$BATS_TEST_TMPDIR/out"
+		diff "${log%.log}.expect" "$BATS_TEST_TMPDIR/out"
+	done
+}
+
+@test "a log as JSON" {
+	gtopo nccl --json "$GTOPO_SRC/tests/cases/nccl/no-gpudirect.log" |
+		jq -e '.schema == "gtopo.nccl-log/1" and .ranks == 4 and
+			.machines == 2 and .rings == [[0,1,2,3],[0,3,2,1]] and
+			.connections[1] == {"by": "NET/IB", "count": 2} and
+			(.slow | map(.what)) == ["gdr"]'
+}
+
+# said TEXT...: a log of these lines, as rank 0 writes them.
+said() {
+	local line
+	for line; do
+		echo "node:1:2 [0] NCCL INFO $line"
+	done >"$BATS_TEST_TMPDIR/job.log"
+}
+
+@test "a log with fewer rings than the machine gets is told" {
+	said "NCCL_MAX_NCHANNELS set by environment to 2." \
+		"comm 0x1 rank 0 nRanks 8 nNodes 1 localRanks 8 localRank 0" \
+		"Channel 00/02 : 0 1 2 3 4 5 6 7" \
+		"Channel 01/02 : 0 1 2 3 4 5 6 7"
+	run_split gtopo nccl --topo dgx-a100 "$BATS_TEST_TMPDIR/job.log"
+	[ "$status" -eq 0 ]
+	grep -Fx "slow    the job has 2 rings; on this machine NCCL would \
+choose 12 or more" <<<"$out"
+	grep -Fx "do      leave out NCCL_MAX_NCHANNELS" <<<"$out"
+}
+
+@test "of several communicators the largest one's rings are told" {
+	said "Channel 00/01 : 0 1" "Channel 00/02 : 0 1 2 3" \
+		"Channel 00/01 : 0 2" "Channel 01/02 : 0 3 2 1" \
+		"Channel 01/02 : 3 2 1 0"
+	gtopo nccl --json "$BATS_TEST_TMPDIR/job.log" |
+		jq -e '.rings == [[0,1,2,3],[0,3,2,1]]'
+}
+
+@test "lines that are cut or made up do no harm" {
+	said "Channel" "Channel 00/" "Channel 00/08 :" "Channel 99/08 : 0 1" \
+		"Channel 00/99 : 0 1" "Channel 00/08 : 0 1 x" \
+		"Channel 00/0 : 1[" "Channel 00/0 : 1[0] -> " \
+		"Channel 00/0 : 1[0] -> 2[1] via " "Pattern 4, crossNic" \
+		"comm 0x0 rank 0 nRanks 99999999999999 nNodes" \
+		" set by environment to " "Channel 00/1 : 4294967295 7"
+	run_split gtopo nccl "$BATS_TEST_TMPDIR/job.log"
+	[ "$status" -eq 0 ]
+	head -c 100000 "$GTOPO" | tr -d '<N' >"$BATS_TEST_TMPDIR/noise"
+	run_split gtopo nccl "$BATS_TEST_TMPDIR/noise"
+	[ "$status" -eq 2 ]
+	: >"$BATS_TEST_TMPDIR/empty"
+	run_split gtopo nccl "$BATS_TEST_TMPDIR/empty"
+	want 2 "gtopo nccl: $BATS_TEST_TMPDIR/empty: is neither XML nor a log \
+of NCCL; NCCL_DEBUG=INFO has a job write one"
+}
+
+@test "a machine has no machine" {
+	run_split gtopo nccl --topo dgx-a100 dgx-h100
+	[ "$status" -eq 2 ]
+	grep -F "is a machine itself" <<<"$err"
+}

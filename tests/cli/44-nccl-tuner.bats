@@ -1,0 +1,68 @@
+# gtopo export --to nccl-tuner: a race of NCCL's ways as a table for its tuner.
+
+load common
+
+# race ROW...: a race file of these rows, "COLL BYTES {VARIANTS}".
+race() {
+	local row between='' coll bytes variants
+	{
+		printf '{"machine": {"processes": 1, "link": "peer"}, "rows": ['
+		for row; do
+			read -r coll bytes variants <<<"$row"
+			printf '%s{"ranks": 8, "coll": "%s", "bytes": %s,
+				"graph": false,
+				"nccl": {"variants_us": %s}}' "$between" \
+				"$coll" "$bytes" "$variants"
+			between=', '
+		done
+		printf ']}\n'
+	} >"$BATS_TEST_TMPDIR/race.json"
+}
+
+# lines: what the table has below its head.
+lines() {
+	gtopo export --to nccl-tuner "$BATS_TEST_TMPDIR/race.json" |
+		sed 1d
+}
+
+@test "each size has its fastest way, and ways that go on are one line" {
+	race 'allreduce 1024 {"default": 10, "tree/ll/1": 5, "ring/ll/4": 6}' \
+		'allreduce 4096 {"default": 10, "tree/ll/1": 5, "ring/ll/4": 6}' \
+		'allreduce 65536 {"default": 20, "ring/simple/16": 12}'
+	[ "$(lines)" = "allreduce,0,16384,tree,ll,1,1,8,-1,0
+allreduce,16385,65536,ring,simple,16,1,8,-1,0" ] ||
+		{ lines; false; }
+}
+
+@test "where NCCL's default is as fast it decides" {
+	race 'allreduce 1024 {"default": 10, "tree/ll/1": 9.9}' \
+		'allreduce 4096 {"default": 10, "tree/ll/1": 5}' \
+		'allgather 1024 {"default": 3, "ring/ll/1": 4}'
+	[ "$(lines | wc -l)" -eq 1 ]
+	lines | grep -E "^allreduce,[0-9]+,4096,tree,ll,1,1,8,-1,0$"
+	run_split gtopo export -v --to nccl-tuner -o "$BATS_TEST_TMPDIR/out" \
+		"$BATS_TEST_TMPDIR/race.json"
+	want 0 "gtopo export: at 1 of 3 sizes a forced way is faster than the \
+default, 1 line"
+}
+
+@test "NCCL's own reader of the table would take every line" {
+	race 'reducescatter 1024 {"ring/ll128/32": 9}' \
+		'reduce 2048 {"ring/simple/4": 9}' \
+		'alltoall 2048 {"default": 9}'
+	[ "$(lines | awk -F, 'NF == 10 && $2 <= $3' | wc -l)" -eq 2 ]
+}
+
+@test "what has no forced ways is refused, with its place" {
+	race 'allreduce 1024 {"default": 10, "ring-simple": 9}'
+	run_split gtopo export --to nccl-tuner "$BATS_TEST_TMPDIR/race.json"
+	want 2 "gtopo export: $BATS_TEST_TMPDIR/race.json: rows: no way of NCCL \
+is forced here; vs-nccl -F races such"
+	race 'allreduce 1024 {"ring/ll/1": 0}'
+	run_split gtopo export --to nccl-tuner "$BATS_TEST_TMPDIR/race.json"
+	[ "$status" -eq 2 ]
+	grep -F "is not above 0" <<<"$err"
+	echo '{}' >"$BATS_TEST_TMPDIR/race.json"
+	run_split gtopo export --to nccl-tuner "$BATS_TEST_TMPDIR/race.json"
+	[ "$status" -eq 2 ]
+}
