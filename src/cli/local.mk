@@ -32,6 +32,7 @@ include src/cli/diff/local.mk
 include src/cli/health/local.mk
 include src/cli/lint/local.mk
 include src/cli/paths/local.mk
+include src/cli/predict/local.mk
 include src/cli/run/local.mk
 include src/cli/search/local.mk
 include src/cli/show/local.mk
