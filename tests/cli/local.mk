@@ -12,6 +12,7 @@ cli_tests += \
 	%D%/25-cluster.bats \
 	%D%/26-synth.bats \
 	%D%/27-fuse.bats \
+	%D%/28-page.bats \
 	%D%/30-search.bats \
 	%D%/31-explain.bats \
 	%D%/32-auto.bats \
