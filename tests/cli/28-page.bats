@@ -103,6 +103,17 @@ has_picture() {
 	page large.html "$xml/dgx-superpod-h100.xml"
 }
 
+@test "a plan of many channels: as many lanes as the page has room for" {
+	need_topologies
+	gtopo search --algo forest -o plan.json -q \
+		"$GTOPO_TEST_TOPOLOGIES/rccl-topo_16p1h.xml"
+	page many.html --plan plan.json \
+		"$GTOPO_TEST_TOPOLOGIES/rccl-topo_16p1h.xml"
+	n=$(grep -c 'type="checkbox"' many.html)
+	[ "$n" -gt 1 ]
+	grep -q "<p class=\"quiet\">$((33 - n)) more lanes of channels" many.html
+}
+
 @test "standard input, and what is no machine" {
 	gtopo page - <"$xml/pcie-8gpu.xml" >in.html
 	grep -q '<h1>standard input</h1>' in.html

@@ -89,6 +89,7 @@ void gt_html_json(struct gt_buf *out, const char *json)
 static int is_dropped(const char *at, int is_root)
 {
 	return gt_starts_with(at, " id=\"") ||
+	       gt_starts_with(at, " font-family=\"") ||
 	       (is_root && (gt_starts_with(at, " width=\"") ||
 			    gt_starts_with(at, " height=\"")));
 }

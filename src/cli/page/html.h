@@ -21,7 +21,8 @@ void gt_html_json(struct gt_buf *out, const char *json);
 
 /*
  * Append a picture that Graphviz wrote, without what a page has no use for:
- * the prologue, comments, ids (a page has several pictures) and its size.
+ * the prologue, comments, ids (a page has several pictures), the font and its
+ * size.
  */
 void gt_html_svg(struct gt_buf *out, const char *svg, const char *label);
 

@@ -32,6 +32,8 @@ enum {
 	GT_VIEW_FINDINGS = 200,
 	GT_VIEW_DEVICES = 300,
 	GT_VIEW_BOTTLENECKS = 24,
+	/* circles and arrows of lanes; each is some 450 bytes */
+	GT_VIEW_LANE_PARTS = 400,
 	GT_VIEW_KINDS = 3, /* of a cluster, that are shown */
 };
 
@@ -274,6 +276,37 @@ static void put_tree(struct gt_page *page, struct gt_buf *tree)
 	gt_buf_release(tree);
 }
 
+/*
+ * Leave lanes out of which the page would become too large, the last first, and
+ * say how many.
+ */
+static void cut_lanes(struct gt_page *page, uint32_t ngpus,
+		      struct gt_dot_overlay *overlay)
+{
+	uint32_t n = 0, arrows = 0, all = overlay->ngroups;
+
+	while (n < all) {
+		uint32_t end = arrows;
+
+		/* Arrows are in order of their lanes. */
+		while (end < overlay->narrows &&
+		       overlay->arrows[end].group == n)
+			end++;
+		if (n && end + (n + 1) * ngpus > GT_VIEW_LANE_PARTS)
+			break;
+		arrows = end;
+		n++;
+	}
+	overlay->ngroups = n;
+	overlay->narrows = arrows;
+	if (n < all)
+		gt_buf_printf(page->out,
+			      "<p class=\"quiet\">%u more lanes of channels "
+			      "are not drawn; 'gtopo show --plan' draws them."
+			      "</p>\n",
+			      all - n);
+}
+
 /* Append the picture of a machine with a plan's channels, and their switches.
  */
 static int put_machine_picture(struct gt_page *page,
@@ -293,6 +326,7 @@ static int put_machine_picture(struct gt_page *page,
 	}
 	if (rc)
 		return rc;
+	cut_lanes(page, gt_topo_ngpus(topo), &overlay);
 	gt_dot(topo, more, &dot);
 	put_lanes(page, &overlay);
 	rc = put_picture(page, &dot, gt_topo_source(topo), err);
