@@ -139,11 +139,11 @@ static void put_findings(struct metrics *metrics, struct gt_buf *out)
 		gt_buf_printf(out,
 			      "gtopo_health_findings{severity=\"%s\"} %u\n",
 			      severities[i], metrics->of_severity[i]);
+	if (!metrics->n)
+		return;
 	put_head(out, "gtopo_health_device_findings",
 		 "Findings of a rule about a device.");
-	if (metrics->n)
-		qsort(metrics->labels, metrics->n, sizeof(*metrics->labels),
-		      compare);
+	qsort(metrics->labels, metrics->n, sizeof(*metrics->labels), compare);
 	for (uint32_t i = 0; i < metrics->n; i += n) {
 		n = 1;
 		while (i + n < metrics->n &&
