@@ -43,3 +43,16 @@ dist_schema_DATA = \
 	%D%/schema/plan-1.schema.json \
 	%D%/schema/report-1.schema.json \
 	%D%/schema/verdict-1.schema.json
+
+# what uses gtopo on a fleet: Slurm, node health check, Prometheus, Grafana
+fleetdir = $(pkgdatadir)/fleet
+dist_fleet_DATA = \
+	%D%/fleet/README.md \
+	%D%/fleet/grafana-dashboard.json \
+	%D%/fleet/gtopo-health.service \
+	%D%/fleet/gtopo-health.timer \
+	%D%/fleet/gtopo.nhc \
+	%D%/fleet/prometheus-rules.yml
+dist_fleet_SCRIPTS = \
+	%D%/fleet/slurm-healthcheck.sh \
+	%D%/fleet/slurm-prolog.sh

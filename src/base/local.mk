@@ -27,6 +27,8 @@ gtopo_core_sources += \
 	%D%/json_writer.h \
 	%D%/rat.c \
 	%D%/rat.h \
+	%D%/tar.c \
+	%D%/tar.h \
 	%D%/text.h \
 	%D%/thread.c \
 	%D%/thread.h \

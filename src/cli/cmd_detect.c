@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "cli/detect/gather.h"
 #include "cli/detect/ranks.h"
 #include "cli/detect/xml.h"
 #include "cli/common/opt.h"
@@ -13,6 +14,9 @@ static const struct gt_opt gt_detect_opts[] = {
 	{GT_OPT_FLAG, 0, "all-ranks", NULL,
 	 offsetof(struct gt_detect_source, all_ranks),
 	 "under a launcher, write one cluster file of all hosts", 0, 0},
+	{GT_OPT_TEXT, 0, "gather", "FILE",
+	 offsetof(struct gt_detect_source, gather),
+	 "write an archive for a report of a fault instead", 0, 0},
 	{GT_OPT_FLAG, 0, "measure", NULL,
 	 offsetof(struct gt_detect_source, measure),
 	 "measure rates between GPUs, and from and to the host", 0, 0},
@@ -24,12 +28,31 @@ static const struct gt_opt gt_detect_opts[] = {
 	GT_OPT_END,
 };
 
+/* The archive is whole or not there, as every file that a command writes. */
+static int gather(const struct gt_cmd_args *args, struct gt_err *err)
+{
+	const struct gt_detect_source *from = args->opts;
+	struct gt_cmd_args into = *args;
+	struct gt_buf archive = GT_BUF_INIT;
+	int rc;
+
+	if (args->out || from->all_ranks)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--gather goes with neither -o nor "
+				  "--all-ranks");
+	into.out = from->gather;
+	rc = gt_detect_gather(args, from, &archive, err);
+	return gt_cmd_write(&into, &archive, rc, err);
+}
+
 static int cmd_detect(const struct gt_cmd_args *args, struct gt_err *err)
 {
 	const struct gt_detect_source *from = args->opts;
 	struct gt_buf text = GT_BUF_INIT;
 	int rc;
 
+	if (from->gather)
+		return gather(args, err);
 	if (from->all_ranks)
 		return gt_detect_ranks(args, from, err);
 	rc = gt_detect_xml(args, from, &text, err);

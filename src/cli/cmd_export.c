@@ -1,4 +1,7 @@
-/* gtopo export: a plan as a file for other libraries, or as a picture. */
+/*
+ * gtopo export: a plan as a file for other libraries or as a picture, machines
+ * and clusters as files for schedulers.
+ */
 #include "cli/common/command.h"
 
 #include <inttypes.h>
@@ -13,15 +16,15 @@
 #include "plan/ir/plan.h"
 #include "plan/json/json.h"
 #include "report/nccl_tuner.h"
+#include "topo/cluster/cluster.h"
+#include "topo/graph/topo.h"
+#include "topo/interop/interop.h"
 
 struct gt_export_opts {
 	int to; /* -1: not said */
 };
 
 static const struct gt_export_opts gt_export_defaults = {.to = -1};
-
-/* The one format that is made of a race, and not of a plan, comes last. */
-enum { EXPORT_NCCL_TUNER = 4 };
 
 /* The writers stand in the order of the option's words. */
 static int (*const gt_exports[])(const struct gt_plan *plan, struct gt_buf *out,
@@ -32,8 +35,20 @@ static int (*const gt_exports[])(const struct gt_plan *plan, struct gt_buf *out,
 	gt_export_dot,
 };
 
+enum { GT_EXPORT_PLANS = sizeof(gt_exports) / sizeof(gt_exports[0]) };
+
+/* Words of machines, and of what is neither, follow those of plans. */
+enum {
+	GT_EXPORT_SLURM_CONF = GT_EXPORT_PLANS,
+	GT_EXPORT_SLURM_YAML,
+	GT_EXPORT_K8S,
+	GT_EXPORT_NCCL_TUNER, /* of a race, not of a plan */
+};
+
 static const struct gt_opt gt_export_opts[] = {
-	{GT_OPT_WORD, 0, "to", "nccl-graph|msccl|mscclpp|dot|nccl-tuner",
+	{GT_OPT_WORD, 0, "to",
+	 "nccl-graph|msccl|mscclpp|dot|slurm-topology|slurm-topology-yaml|"
+	 "k8s-labels|nccl-tuner",
 	 offsetof(struct gt_export_opts, to), "the format to write", 0, 0},
 	GT_OPT_END,
 };
@@ -72,10 +87,10 @@ static void gt_export_tell_loss(const struct gt_cmd_args *args,
 }
 
 /* Write what was measured of NCCL's ways as a table for its example tuner. */
-static int export_tuner(const struct gt_cmd_args *args, struct gt_err *err)
+static int export_tuner(const struct gt_cmd_args *args, struct gt_buf *out,
+			struct gt_err *err)
 {
 	struct gt_nccl_tuner_stats stats;
-	struct gt_buf out = GT_BUF_INIT;
 	struct gt_json_doc *doc;
 	struct gt_json race;
 	int rc = gt_json_open(args->operands[0], &doc, err);
@@ -83,7 +98,7 @@ static int export_tuner(const struct gt_cmd_args *args, struct gt_err *err)
 	if (rc)
 		return rc;
 	race = gt_json_root(doc);
-	rc = gt_nccl_tuner_write(&race, &out, &stats, err);
+	rc = gt_nccl_tuner_write(&race, out, &stats, err);
 	gt_json_close(doc);
 	if (!rc)
 		gt_cmd_note(args,
@@ -92,37 +107,85 @@ static int export_tuner(const struct gt_cmd_args *args, struct gt_err *err)
 			    "%" PRIu32 " line%s",
 			    stats.nforced, stats.nrows, stats.nlines,
 			    gt_plural(stats.nlines));
-	return gt_cmd_write(args, &out, rc, err);
+	return rc;
+}
+
+static int gt_export_plan(const struct gt_cmd_args *args, struct gt_buf *out,
+			  struct gt_err *err)
+{
+	const struct gt_export_opts *opts = args->opts;
+	struct gt_plan *plan;
+	int rc = gt_plan_read(args->operands[0], &plan, err);
+
+	if (rc)
+		return rc;
+	rc = gt_plan_check(plan, err);
+	if (!rc)
+		rc = gt_exports[opts->to](plan, out, err);
+	if (!rc && gt_exports[opts->to] == gt_export_nccl)
+		gt_export_tell_loss(args, plan);
+	gt_plan_free(plan);
+	return rc;
+}
+
+/* Slurm's files are about several nodes, labels about one as well. */
+static int gt_export_cluster(const struct gt_cluster *cluster, int to,
+			     struct gt_buf *out, struct gt_err *err)
+{
+	if (to == GT_EXPORT_K8S)
+		return gt_k8s_cluster(cluster, out, err);
+	if (to == GT_EXPORT_SLURM_YAML)
+		return gt_slurm_yaml(cluster, out, err);
+	return gt_slurm_conf(cluster, out, err);
+}
+
+static int gt_export_machine(const struct gt_cmd_args *args, struct gt_buf *out,
+			     struct gt_err *err)
+{
+	const struct gt_export_opts *opts = args->opts;
+	struct gt_cluster *cluster;
+	struct gt_topo *topo;
+	int rc = gt_cluster_read(args->operands[0], GT_RATES_LINE, &cluster,
+				 &topo, err);
+
+	if (rc)
+		return rc;
+	if (cluster)
+		rc = gt_export_cluster(cluster, opts->to, out, err);
+	else if (opts->to == GT_EXPORT_K8S)
+		gt_k8s_machine(topo, out);
+	else
+		rc = gt_err_set(err, GT_EINPUT, gt_topo_source(topo),
+				"is one server; Slurm's topology is of a "
+				"cluster, which gtopo fuse makes of several");
+	gt_cluster_free(cluster);
+	gt_topo_free(topo);
+	return rc;
 }
 
 static int cmd_export(const struct gt_cmd_args *args, struct gt_err *err)
 {
 	const struct gt_export_opts *opts = args->opts;
 	struct gt_buf out = GT_BUF_INIT;
-	struct gt_plan *plan;
 	int rc;
 
 	if (opts->to < 0)
 		return gt_err_set(err, GT_EINPUT, NULL, "--to is missing");
-	if (opts->to == EXPORT_NCCL_TUNER)
-		return export_tuner(args, err);
-	rc = gt_plan_read(args->operands[0], &plan, err);
-	if (rc)
-		return rc;
-	rc = gt_plan_check(plan, err);
-	if (!rc)
-		rc = gt_exports[opts->to](plan, &out, err);
-	if (!rc && gt_exports[opts->to] == gt_export_nccl)
-		gt_export_tell_loss(args, plan);
-	gt_plan_free(plan);
+	if (opts->to < GT_EXPORT_PLANS)
+		rc = gt_export_plan(args, &out, err);
+	else if (opts->to == GT_EXPORT_NCCL_TUNER)
+		rc = export_tuner(args, &out, err);
+	else
+		rc = gt_export_machine(args, &out, err);
 	return gt_cmd_write(args, &out, rc, err);
 }
 
 const struct gt_cmd gt_cmd_export = {
 	.name = "export",
-	.summary = "write a plan in the format of another program",
+	.summary = "write a plan or a cluster in the format of another program",
 	.operands = "FILE",
 	.operands_min = 1,
+	.takes_machines = 1,
 	.operands_max = 1,
 	.opts = gt_export_opts,
 	.defaults = &gt_export_defaults,

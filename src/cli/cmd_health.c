@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "cli/detect/xml.h"
 #include "cli/diff/fleet.h"
+#include "cli/health/prometheus.h"
 #include "cli/health/reach.h"
 #include "cli/lint/choice.h"
 #include "cli/lint/print.h"
@@ -21,6 +22,7 @@
 #include "cli/common/opt.h"
 #include "cli/common/reference.h"
 #include "topo/diff/device_tree.h"
+#include "topo/graph/topo.h"
 #include "topo/lint/lint.h"
 #include "topo/probe/sysfs.h"
 
@@ -31,8 +33,12 @@ struct gt_health_opts {
 	int fail_on;
 	int64_t tolerance; /* percent */
 	int json;
+	int format;
 	int colour;
 };
+
+/* The order is that of the words. */
+enum { GT_HEALTH_TEXT, GT_HEALTH_JSON, GT_HEALTH_PROMETHEUS };
 
 static const struct gt_health_opts gt_health_defaults = {
 	.fail_on = GT_LINT_FAIL_ON_WARNING,
@@ -56,7 +62,10 @@ static const struct gt_opt gt_health_opts[] = {
 	 offsetof(struct gt_health_opts, tolerance),
 	 "how far below an expected rate is fine (default: 10)", 0, 99},
 	{GT_OPT_FLAG, 0, "json", NULL, offsetof(struct gt_health_opts, json),
-	 "write JSON", 0, 0},
+	 "write JSON, as --format json", 0, 0},
+	{GT_OPT_WORD, 0, "format", "text|json|prometheus",
+	 offsetof(struct gt_health_opts, format),
+	 "write lines, JSON, or metrics for node_exporter (text)", 0, 0},
 	GT_OPT_COLOUR(struct gt_health_opts, colour),
 	{GT_OPT_TEXT, 0, "root", "DIR",
 	 offsetof(struct gt_health_opts, from.root),
@@ -205,13 +214,56 @@ static void gt_health_print_json(const struct gt_health *health,
 	gt_buf_puts(out, "}\n");
 }
 
+/* The metrics are those of the JSON, and of the machine as a graph. */
+static int gt_health_print_metrics(const struct gt_health *health,
+				   struct gt_buf *out, struct gt_err *err)
+{
+	struct gt_buf json = GT_BUF_INIT;
+	struct gt_topo *topo;
+	int rc = gt_topo_parse(gt_health_name, health->machine.text,
+			       health->machine.len, GT_RATES_LINE, &topo, err);
+
+	if (rc)
+		return rc;
+	gt_health_print_json(health, &json);
+	rc = gt_prometheus(&json, topo, health->arena, out, err);
+	gt_buf_release(&json);
+	gt_topo_free(topo);
+	return rc;
+}
+
+/* Write it in the format that is asked for. */
+static int gt_health_write(const struct gt_health *health, struct gt_err *err)
+{
+	const struct gt_health_opts *opts = health->args->opts;
+	struct gt_buf out = GT_BUF_INIT;
+	int rc = GT_OK;
+
+	if (opts->format == GT_HEALTH_PROMETHEUS)
+		rc = gt_health_print_metrics(health, &out, err);
+	else if (opts->json || opts->format == GT_HEALTH_JSON)
+		gt_health_print_json(health, &out);
+	else
+		gt_health_print(health, &out);
+	if (!rc && out.failed)
+		rc = gt_err_nomem(err);
+	if (!rc)
+		rc = gt_file_write(health->args->out, out.text ? out.text : "",
+				   out.len, err);
+	gt_buf_release(&out);
+	return rc;
+}
+
 static int gt_health_look(struct gt_health *health, struct gt_err *err)
 {
 	const struct gt_health_opts *opts = health->args->opts;
 	char ignored[GT_NLINTRULES] = {0};
-	struct gt_buf out = GT_BUF_INIT;
 	int rc = gt_health_ignore(health, ignored, err);
 
+	if (!rc && opts->json && opts->format == GT_HEALTH_PROMETHEUS)
+		rc = gt_err_set(err, GT_EINPUT, NULL,
+				"--json and --format prometheus do not go "
+				"together");
 	if (!rc)
 		rc = gt_detect_xml(health->args, &opts->from, &health->machine,
 				   err);
@@ -229,14 +281,7 @@ static int gt_health_look(struct gt_health *health, struct gt_err *err)
 	rc = gt_health_compare(health, err);
 	if (rc)
 		return rc;
-	if (opts->json)
-		gt_health_print_json(health, &out);
-	else
-		gt_health_print(health, &out);
-	rc = out.failed ? gt_err_nomem(err)
-			: gt_file_write(health->args->out,
-					out.text ? out.text : "", out.len, err);
-	gt_buf_release(&out);
+	rc = gt_health_write(health, err);
 	return !rc && gt_health_is_bad(health, opts->fail_on) ? GT_ENO : rc;
 }
 

@@ -46,10 +46,9 @@ static int gt_paths_usable(const struct gt_cmd_args *args, struct gt_err *err)
 	if (!opts->from != !opts->to)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--from and --to go together");
-	if (opts->bottlenecks && (opts->json || opts->from))
+	if (opts->bottlenecks && opts->from)
 		return gt_err_set(err, GT_EINPUT, NULL,
-				  "--bottlenecks goes with neither --json nor "
-				  "--from");
+				  "--bottlenecks does not go with --from");
 	if (opts->matrix && (opts->json || opts->from || opts->bottlenecks))
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--matrix goes with neither --json nor "
@@ -109,6 +108,8 @@ static int gt_paths_write(const struct gt_cmd_args *args,
 
 	if (opts->from)
 		rc = gt_paths_route(opts, topo, paths, &text, err);
+	else if (opts->bottlenecks && opts->json)
+		gt_print_bottlenecks_json(topo, paths, &text);
 	else if (opts->bottlenecks)
 		gt_print_bottlenecks(topo, paths, &text);
 	else if (opts->json)

@@ -12,11 +12,9 @@
 #include "cli/common/proof_text.h"
 #include "cli/run/parse.h"
 #include "cli/verify/verify.h"
-#include "plan/check/check.h"
 #include "plan/ir/detour.h"
 #include "plan/ir/plan.h"
 #include "plan/json/json.h"
-#include "plan/simulate/simulate.h"
 
 struct gt_verify_opts {
 	const char *plan;
@@ -115,27 +113,6 @@ static void gt_verify_warn(const struct gt_cmd_args *args,
 	}
 }
 
-/* By default verify what the plan names, with "all" whatever it can do. */
-static int gt_verify_colls(const char *name, const struct gt_plan *plan,
-			   unsigned *colls, struct gt_err *err)
-{
-	int coll = -1, rc = GT_OK;
-
-	*colls = 1u << plan->coll;
-	if (name)
-		rc = gt_run_parse_coll(name, &coll, err);
-	if (rc)
-		return rc;
-	if (coll >= 0)
-		*colls = 1u << coll;
-	for (uint32_t i = 0; i < plan->nselect && !name; i++)
-		*colls |= 1u << plan->select[i].coll;
-	for (int c = 0; c < GT_NCOLLS && name && coll < 0; c++)
-		if (gt_plan_row(plan, (enum gt_coll)c, 0))
-			*colls |= 1u << c;
-	return GT_OK;
-}
-
 static int cmd_verify(const struct gt_cmd_args *args, struct gt_err *err)
 {
 	const struct gt_verify_opts *opts = args->opts;
@@ -149,24 +126,7 @@ static int cmd_verify(const struct gt_cmd_args *args, struct gt_err *err)
 	if (rc)
 		return rc;
 	gt_verify_note(args, plan);
-	verdict.plan = plan;
-	verdict.machine = opts->machine;
-	verdict.nrows = 0;
-	rc = gt_verify_colls(opts->coll, plan, &verdict.colls, err);
-	if (!rc)
-		rc = gt_plan_check_report(plan, &verdict.report, err);
-	for (int coll = 0; coll < GT_NCOLLS && !rc; coll++)
-		if (verdict.colls >> coll & 1)
-			rc = gt_simulate(plan, (enum gt_coll)coll, err);
-	if (!rc && !opts->machine.path &&
-	    (opts->machine.exclude_link || opts->machine.exclude_device))
-		rc = gt_err_set(err, GT_EINPUT, NULL,
-				"--exclude-link and --exclude-device are of "
-				"the machine that --topology names");
-	if (!rc && opts->machine.path)
-		rc = gt_verify_topology(plan, &opts->machine, err);
-	if (!rc)
-		rc = gt_verdict_rows(&verdict, err);
+	rc = gt_verdict_make(plan, opts->coll, &opts->machine, &verdict, err);
 	if (!rc)
 		gt_verify_warn(args, plan);
 	if (!rc || rc == GT_ENO)

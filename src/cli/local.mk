@@ -13,6 +13,7 @@ gtopo_core_sources += \
 	%D%/cmd_import.c \
 	%D%/cmd_lint.c \
 	%D%/cmd_nccl.c \
+	%D%/cmd_page.c \
 	%D%/cmd_paths.c \
 	%D%/cmd_predict.c \
 	%D%/cmd_run.c \
@@ -34,6 +35,8 @@ include src/cli/health/local.mk
 include src/cli/lint/local.mk
 include src/cli/nccl/local.mk
 include src/cli/paths/local.mk
+include src/cli/page/local.mk
+include src/cli/predict/local.mk
 include src/cli/run/local.mk
 include src/cli/search/local.mk
 include src/cli/show/local.mk

@@ -3,6 +3,7 @@
 include src/topo/cluster/local.mk
 include src/topo/diff/local.mk
 include src/topo/graph/local.mk
+include src/topo/interop/local.mk
 include src/topo/lint/local.mk
 include src/topo/nccl/local.mk
 include src/topo/probe/local.mk

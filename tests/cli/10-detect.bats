@@ -147,3 +147,38 @@ gtopo detect: host: virtual machine: no sign; container: no sign; IOMMU: unknown
 	run_split gtopo detect --root "$root" --nvml "$lib"
 	want 0 "gtopo detect: GPUs are left out: NVML cannot count them"
 }
+
+@test "--gather: an archive for a report, which says what is in it" {
+	cd "$BATS_TEST_TMPDIR"
+	(cd "$GTOPO_SRC" && bash tests/detect/mkroot.sh \
+		tests/cases/detect/cpu-only/machine.sh "$BATS_TEST_TMPDIR/root")
+	mkdir -p root/proc/sys/kernel
+	echo secrethost >root/proc/sys/kernel/hostname
+	echo 6.1.0-test >root/proc/sys/kernel/osrelease
+	echo 'root=/dev/sda1 iommu=pt token=geheim numa_balancing=0 word -- pci=no' \
+		>root/proc/cmdline
+	run_split gtopo detect --gather report.tar --root root
+	[ "$status" -eq 0 ]
+	[ -z "$out" ]
+	tar xf report.tar
+	[ "$(ls gtopo-gather | sort | paste -sd ' ')" = \
+		"README cmdline.txt lint.txt pci.txt topology.xml versions.txt" ]
+	diff <(gtopo detect --root root) gtopo-gather/topology.xml
+	diff - gtopo-gather/cmdline.txt <<-'END'
+	iommu=pt
+	numa_balancing=0
+	(5 more left out)
+	END
+	grep -qx 'kernel           6.1.0-test' gtopo-gather/versions.txt
+	[ "$(wc -l <gtopo-gather/pci.txt)" -eq \
+		"$(ls root/sys/bus/pci/devices | wc -l)" ]
+	run grep -rE 'secrethost|geheim|sda1' gtopo-gather
+	[ "$status" -eq 1 ]
+	for file in cmdline.txt lint.txt pci.txt topology.xml versions.txt; do
+		grep -q "^$file " gtopo-gather/README
+		[[ $err == *"gtopo detect: $file: "* ]]
+	done
+	[[ $err == *"There is no name of the host"* ]]
+	run_split gtopo detect --gather report.tar -o x.xml
+	want 2 "gtopo detect: --gather goes with neither -o nor --all-ranks"
+}

@@ -159,8 +159,9 @@ constants; gtopo show has line rates"
 	[[ $err == *"has no GPU or port 'GPU8'"* ]]
 	run_split gtopo paths --from GPU0 --to gpu0 "$xml/dgx-h100.xml"
 	want 2 "gtopo paths: --from and --to are both 'gpu0'"
-	run_split gtopo paths --json --bottlenecks "$xml/dgx-h100.xml"
-	[ "$status" -eq 2 ]
+	run_split gtopo paths --from GPU0 --to GPU1 --bottlenecks \
+		"$xml/dgx-h100.xml"
+	want 2 "gtopo paths: --bottlenecks does not go with --from"
 }
 
 @test "bottlenecks: 16 pairs each way cross between the CPUs" {
@@ -173,6 +174,16 @@ constants; gtopo show has line rates"
 	[ "$(wc -l <<<"$out")" -eq 15 ]
 	run_split gtopo paths --bottlenecks "$xml/dgx-h100.xml"
 	[ "$(grep -c '   52.97     370.8       7  NVL  GPU' <<<"$out")" -eq 8 ]
+}
+
+@test "bottlenecks as JSON are those of the text" {
+	command -v jq >/dev/null || skip "no jq"
+	gtopo paths --bottlenecks "$xml/pcie-8gpu.xml" | sed 1,4d |
+		awk '{ print $1, $2, $3, $4 }' >"$BATS_TEST_TMPDIR/text"
+	gtopo paths --bottlenecks --json "$xml/pcie-8gpu.xml" |
+		jq -r '.bottlenecks[] | [(.each_gbs * 1000 | round / 1000),
+			.bw_gbs, .pairs, .kind] | map(tostring) | join(" ")' |
+		diff "$BATS_TEST_TMPDIR/text" -
 }
 
 @test "--from, --to and --json: the one route, its links in their order" {

@@ -151,3 +151,57 @@ mean 'driver-version'?"
 		(flatten | all(.severity and .rule and .device and .text))' bad.json
 	[ "$(echo $output)" = "[ true, true, true ] true" ]
 }
+
+# sane FILE: promtool would take it.
+sane() {
+	python3 - "$1" <<-'END'
+	import re, sys
+	sample = re.compile(r'([a-z_]+)(?:\{([a-z_]+="(?:[^"\\\n]|\\[\\"n])*"'
+	                    r'(?:,[a-z_]+="(?:[^"\\\n]|\\[\\"n])*")*)\})? (\d+)\n')
+	typed, seen = None, set()
+	for line in open(sys.argv[1]):
+	    if line.startswith("# TYPE "):
+	        typed = line.split()[2]
+	        assert typed not in seen, line
+	        seen.add(typed)
+	    elif not line.startswith("# HELP "):
+	        found = sample.fullmatch(line)
+	        assert found and found[1] == typed, line
+	        assert line.split("} ")[0] not in seen, line
+	        seen.add(line.split("} ")[0])
+	assert len([s for s in seen if "{" not in s]) >= 6
+	END
+}
+
+@test "metrics for node_exporter" {
+	made cascade
+	file=$BATS_TEST_TMPDIR/gtopo.prom
+	run_split gtopo health --format prometheus -o "$file" "${args[@]}"
+	want 1 ""
+	sane "$file"
+	grep -Fx 'gtopo_health_healthy 0' "$file"
+	grep -Fx 'gtopo_health_findings{severity="warning"} 1' "$file"
+	grep -Fx 'gtopo_health_device_findings{severity="warning",rule="degraded",device="GPU1",bus_id="0000:c7:00.0",slot="3"} 1' "$file"
+	grep -Fx 'gtopo_health_devices{kind="gpu"} 2' "$file"
+	grep -q '^gtopo_health_info{version="[0-9.]*",digest="sha256:' "$file"
+	[ "$(sed -n 's/^gtopo_health_timestamp_seconds //p' "$file")" -gt 1700000000 ]
+	gtopo detect "${args[@]}" |
+		sed '0,/device="0x26b9"/s//device="0x26ba"/' \
+			>"$BATS_TEST_TMPDIR/other.xml"
+	run_split gtopo health --format prometheus -o "$file" "${args[@]}" \
+		--expect "$BATS_TEST_TMPDIR/other.xml"
+	want 1 ""
+	sane "$file"
+	grep -q '^gtopo_health_device_findings{severity="error",rule="model",device="GPU 0000:c6:00.0",bus_id="0000:c6:00.0"} 1' "$file"
+	run_split gtopo health --json --format prometheus "${args[@]}"
+	want 2 "gtopo health: --json and --format prometheus do not go together"
+}
+
+@test "metrics of a machine that is well" {
+	made flat-vm
+	gtopo health --format prometheus "${args[@]}" \
+		>"$BATS_TEST_TMPDIR/gtopo.prom"
+	sane "$BATS_TEST_TMPDIR/gtopo.prom"
+	grep -Fx 'gtopo_health_healthy 1' "$BATS_TEST_TMPDIR/gtopo.prom"
+	gtopo health --format json "${args[@]}" | grep -q '"healthy": true'
+}

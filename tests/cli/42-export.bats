@@ -71,3 +71,133 @@ setup() {
 	want 2 "gtopo export: plan.json: channel 0: NCCL's graph files are of \
 rings, or of chains; 'gtopo search --algo ring' makes a plan of rings"
 }
+
+@test "slurm-topology: switches of levels, without their rails" {
+	run_split gtopo export --to slurm-topology "$xml/dgx-superpod-h100.xml"
+	want 0 ""
+	diff - <(echo "$out") <<-'END'
+	SwitchName=leaf0 Nodes=dgx[001-032]
+	SwitchName=leaf1 Nodes=dgx[033-064]
+	SwitchName=leaf2 Nodes=dgx[065-096]
+	SwitchName=leaf3 Nodes=dgx[097-127]
+	SwitchName=spine0 Switches=leaf[0-3]
+	END
+}
+
+# machines NAME...: the files that a cluster file of this folder names.
+machines() {
+	local name
+	for name; do
+		cp "$xml/$name.xml" .
+	done
+}
+
+@test "slurm-topology: several kinds and levels, names with an end" {
+	machines dgx-h100 dgx-a100
+	cat >c.xml <<-'END'
+	<cluster version="1">
+	  <node file="dgx-h100.xml" nets="0,3-6,9-11" names="h[1-3]"/>
+	  <node file="dgx-a100.xml" nets="0-7" names="a[08-09]-ib,login"/>
+	  <fabric>
+	    <level nodes="2"/>
+	    <level nodes="4"/>
+	    <level nodes="8"/>
+	    <level/>
+	  </fabric>
+	</cluster>
+	END
+	run_split gtopo export --to slurm-topology c.xml
+	want 0 ""
+	diff - <(echo "$out") <<-'END'
+	SwitchName=leaf0 Nodes=h[1-2]
+	SwitchName=leaf1 Nodes=h3,a08-ib
+	SwitchName=leaf2 Nodes=a09-ib,login
+	SwitchName=spine0 Switches=leaf[0-1]
+	SwitchName=spine1 Switches=leaf2
+	SwitchName=core0 Switches=spine[0-1]
+	SwitchName=level3-0 Switches=core0
+	END
+}
+
+@test "slurm-topology-yaml has NVLink domains as blocks, too" {
+	gtopo export --to slurm-topology-yaml -o t.yaml "$xml/gb200-nvl72.xml"
+	grep -Fx '      - switch: leaf0' t.yaml
+	grep -Fx '        children: leaf0' t.yaml
+	grep -A1 -Fx '    block_sizes:' t.yaml | grep -Fx '      - 18'
+	grep -Fx '      - block: nvlink0' t.yaml
+	python3 -c 'import yaml' 2>/dev/null || skip "no python3-yaml"
+	python3 - t.yaml <<-'END'
+	import sys, yaml
+	tree, block = yaml.safe_load(open(sys.argv[1]))
+	assert tree["cluster_default"] and not block["cluster_default"]
+	assert [s["switch"] for s in tree["tree"]["switches"]] == ["leaf0", "spine0"]
+	assert block["block"]["blocks"][0]["nodes"] == "gb200-tray-[0-17]"
+	END
+}
+
+@test "slurm-topology where NVLink alone joins nodes" {
+	machines gb200-tray
+	cat >n.xml <<-'END'
+	<cluster version="1">
+	  <node file="gb200-tray.xml" nets="0-3" names="t[1-6]"/>
+	  <fabric over="nvlink"><level nodes="4"/></fabric>
+	</cluster>
+	END
+	run_split gtopo export --to slurm-topology n.xml
+	[ "$status" -eq 0 ] || skip "$err"
+	[ "$out" = "BlockName=nvlink0 Nodes=t[1-4]
+BlockName=nvlink1 Nodes=t[5-6]
+BlockSizes=2" ]
+}
+
+@test "k8s-labels of a machine, and of a cluster's nodes" {
+	run_split gtopo export --to k8s-labels "$xml/dgx-h100.xml"
+	want 0 ""
+	[ "$(head -6 <<<"$out")" = "gtopo/gpus=8
+gtopo/gpu-model=H100-SXM5-80GB
+gtopo/gpu-sm=90
+gtopo/nvlink-gbs=450
+gtopo/ports=12
+gtopo/numa-nodes=2" ]
+	shape=$(sed -n 's/^gtopo\/shape=//p' <<<"$out")
+	[[ $shape =~ ^[0-9a-f]{16}$ ]]
+	run_split gtopo export --to k8s-labels "$xml/dgx-superpod-h100.xml"
+	want 0 ""
+	[ "$(grep -c '^kind: Node$' <<<"$out")" -eq 127 ]
+	[ "$(grep -c "gtopo/shape: \"$shape\"" <<<"$out")" -eq 127 ]
+	[ "$(grep -c 'network.topology.nvidia.com/leaf: "leaf3"' \
+		<<<"$out")" -eq 31 ]
+	run_split gtopo export --to k8s-labels "$xml/gb200-nvl72.xml"
+	[[ $out == *'network.topology.nvidia.com/accelerator: "nvlink0"'* ]]
+}
+
+@test "labels have no characters that Kubernetes does not take" {
+	sed 's|<gpu |<gpu gt_name=" .Gr\&#246;\&#223;e: \&quot;1\&quot; / 2 (a_b), which is far too long to be a value of a label there._" |' \
+		"$xml/pcie-8gpu.xml" >odd.xml
+	gtopo export --to k8s-labels odd.xml >labels
+	grep -Fx 'gtopo/gpu-model=Gr-e-1-2-a_b-which-is-far-too-long-to-be-a-value-of-a-label-the' labels
+	! grep -vE '^[a-z/-]+=[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$' labels
+}
+
+@test "what schedulers cannot have" {
+	run_split gtopo export --to slurm-topology "$xml/dgx-h100.xml"
+	[ "$status" -eq 2 ]
+	[[ $err == *"is one server; Slurm's topology is of a cluster, which gtopo fuse makes of several" ]]
+	machines dgx-h100
+	cat >names.xml <<-'END'
+	<cluster version="1">
+	  <node file="dgx-h100.xml" nets="0" names="A[1-2]"/>
+	  <fabric><level/></fabric>
+	</cluster>
+	END
+	gtopo export --to slurm-topology names.xml
+	run_split gtopo export --to k8s-labels names.xml
+	want 2 "gtopo export: names.xml: the node 'A1' has a name that Kubernetes does not take; rename it with names="
+	sed -i 's/A\[1-2\]/a b/' names.xml
+	run_split gtopo export --to slurm-topology names.xml
+	[ "$status" -eq 2 ]
+	run_split gtopo export --to slurm-topology \
+		"$GTOPO_SRC/tests/cases/cluster/good/links.xml"
+	[ "$status" -eq 2 ]
+	[[ $err == *"has single links between switches; Slurm's tree takes a fabric of levels" ]]
+}

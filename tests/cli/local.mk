@@ -13,6 +13,8 @@ cli_tests += \
 	%D%/26-synth.bats \
 	%D%/27-fuse.bats \
 	%D%/28-nccl.bats \
+	%D%/28-page.bats \
+	%D%/29-fleet.bats \
 	%D%/30-search.bats \
 	%D%/31-explain.bats \
 	%D%/32-auto.bats \

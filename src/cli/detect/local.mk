@@ -1,4 +1,6 @@
 gtopo_core_sources += \
+	%D%/gather.c \
+	%D%/gather.h \
 	%D%/measure.c \
 	%D%/measure.h \
 	%D%/ranks.c \

@@ -10,11 +10,12 @@ struct gt_cmd_args;
 struct gt_err;
 
 struct gt_detect_source {
-	const char *root; /* of sys and proc, or NULL */
-	const char *nvml; /* the library's file, or NULL: the driver's */
-	int measure;      /* what GPUs reach as well */
-	int all;          /* what nobody plans with, too */
-	int all_ranks;    /* not here: see cli/detect/ranks.h */
+	const char *root;   /* of sys and proc, or NULL */
+	const char *nvml;   /* the library's file, or NULL: the driver's */
+	int measure;        /* what GPUs reach as well */
+	int all;            /* what nobody plans with, too */
+	int all_ranks;      /* not here: see cli/detect/ranks.h */
+	const char *gather; /* a file, or NULL: see cli/detect/gather.h */
 };
 
 /* Append the XML; what could not be read is told with gt_cmd_warn(). */

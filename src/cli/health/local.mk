@@ -1,4 +1,6 @@
 gtopo_core_sources += \
+	%D%/prometheus.c \
+	%D%/prometheus.h \
 	%D%/reach.c \
 	%D%/reach.h
 

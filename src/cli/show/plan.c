@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/json_writer.h"
 #include "plan/ir/plan.h"
 #include "plan/json/json.h"
 #include "topo/view/dot.h"
@@ -220,6 +221,51 @@ int gt_show_plan_overlay(const char *path, const struct gt_topo *topo,
 	if (!rc && (!make_lanes(plan, arena, &lanes) ||
 		    !gt_show_plan_arrows(&lanes, gpus, arena, overlay)))
 		rc = gt_err_nomem(err);
+	gt_plan_free(plan);
+	return rc;
+}
+
+/* Writes the links that the lane's channels use; some are there twice. */
+static void put_lane(const struct lanes *lanes, uint32_t lane,
+		     struct gt_json_writer *json)
+{
+	const struct gt_plan *plan = lanes->plan;
+
+	gt_json_open_array(json, NULL, GT_JSON_FLAT);
+	for (uint32_t i = 0; i < plan->nchannels; i++) {
+		const struct gt_plan_channel *channel = &plan->channels[i];
+
+		/* Of channels that look the same one stands for all. */
+		if (lanes->lane[i] != lane)
+			continue;
+		for (uint32_t hop = 0; hop < channel->nhops; hop++)
+			for (uint32_t k = 0; k < channel->hops[hop].nroute; k++)
+				gt_json_put_text(
+					json, NULL,
+					plan->links[channel->hops[hop].route[k]]
+						.id);
+		break;
+	}
+	gt_json_end(json);
+}
+
+int gt_show_plan_lanes(const char *path, struct gt_arena *arena,
+		       struct gt_buf *out, struct gt_err *err)
+{
+	struct lanes lanes = {.n = 0};
+	struct gt_json_writer json;
+	struct gt_plan *plan;
+	int rc = gt_plan_read(path, &plan, err);
+
+	if (rc)
+		return rc;
+	if (!make_lanes(plan, arena, &lanes))
+		rc = gt_err_nomem(err);
+	gt_json_begin(&json, out);
+	gt_json_open_array(&json, NULL, GT_JSON_FLAT);
+	for (uint32_t lane = 0; lane < lanes.n && !rc; lane++)
+		put_lane(&lanes, lane, &json);
+	gt_json_end(&json);
 	gt_plan_free(plan);
 	return rc;
 }

@@ -6,6 +6,7 @@
 #define GT_CLI_SHOW_PLAN_H
 
 struct gt_arena;
+struct gt_buf;
 struct gt_dot_overlay;
 struct gt_err;
 struct gt_topo;
@@ -17,5 +18,12 @@ struct gt_topo;
 int gt_show_plan_overlay(const char *path, const struct gt_topo *topo,
 			 struct gt_arena *arena, struct gt_dot_overlay *overlay,
 			 struct gt_err *err);
+
+/*
+ * Append JSON: for each group of that overlay an array of the ids of the links
+ * that its channels use.
+ */
+int gt_show_plan_lanes(const char *path, struct gt_arena *arena,
+		       struct gt_buf *out, struct gt_err *err);
 
 #endif

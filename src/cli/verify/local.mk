@@ -1,4 +1,5 @@
 gtopo_core_sources += \
+	%D%/make.c \
 	%D%/rows.c \
 	%D%/topology.c \
 	%D%/verdict.c \

@@ -36,6 +36,15 @@ struct gt_verdict {
 	struct gt_verdict_row rows[GT_VERDICT_ROWS];
 };
 
+/*
+ * make.c: judge a plan as `gtopo verify` does; coll NULL stands for what the
+ * plan is for.  GT_ENO, and what is wrong, when it is not right; the verdict
+ * can be told nevertheless.
+ */
+int gt_verdict_make(const struct gt_plan *plan, const char *coll,
+		    const struct gt_verify_machine *machine,
+		    struct gt_verdict *verdict, struct gt_err *err);
+
 /* rows.c: fill in the rows of a plan that is right, and append them. */
 int gt_verdict_rows(struct gt_verdict *verdict, struct gt_err *err);
 void gt_verdict_rows_text(const struct gt_verdict *verdict, struct gt_buf *out);

@@ -64,6 +64,7 @@ struct gt_pci {
 	struct gt_pci_rate max, cur;           /* the function's own end */
 	struct gt_pci_rate port_max, port_cur; /* the port above */
 	const char *assumed;                   /* gt_assumed, or NULL */
+	const char *slot;                      /* gt_slot, or NULL */
 };
 
 struct gt_node {

@@ -52,6 +52,11 @@ void gt_print_route(const struct gt_topo *topo, const struct gt_path *path,
 void gt_print_bottlenecks(const struct gt_topo *topo,
 			  const struct gt_paths *paths, struct gt_buf *buf);
 
+/* Print them as JSON, schema gtopo.bottlenecks/1 of gtopo-paths(1). */
+void gt_print_bottlenecks_json(const struct gt_topo *topo,
+			       const struct gt_paths *paths,
+			       struct gt_buf *buf);
+
 /*
  * Print the machine's nodes and links as JSON, schema gtopo.machine/1 of
  * gtopo-show(1).

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/json_writer.h"
 #include "topo/graph/path.h"
+#include "topo/view/show_text.h"
 
 /* Writes a text that may be unknown. */
 static void put_known(struct gt_json_writer *json, const char *key,
@@ -54,6 +55,22 @@ static void print_device(const struct gt_node *node, struct gt_buf *buf)
 	gt_json_end(&json);
 }
 
+/* Writes what a PCI function is: its model, its link, its slot. */
+static void put_pci(const struct gt_node *node, struct gt_json_writer *json)
+{
+	char text[128] = "";
+
+	if (!node->pci)
+		return;
+	gt_show_model(node, text, sizeof(text));
+	if (*text)
+		gt_json_put_text(json, "model", text);
+	gt_show_rate(node->pci->link, text, sizeof(text));
+	gt_json_put_text(json, "pcie", text);
+	if (node->pci->slot)
+		gt_json_put_text(json, "slot", node->pci->slot);
+}
+
 /* Writes a node with what it hangs on and what people are told of it. */
 static void print_node(const struct gt_topo *topo, const struct gt_node *node,
 		       struct gt_buf *buf)
@@ -67,6 +84,7 @@ static void print_node(const struct gt_topo *topo, const struct gt_node *node,
 		gt_json_put_text(&json, "affinity", node->affinity);
 	if (node->kind == GT_NODE_NET && node->rail >= 0)
 		gt_json_put_int(&json, "rail", node->rail);
+	put_pci(node, &json);
 	if (node->facts)
 		gt_json_put_text(&json, "facts", node->facts);
 	if (node->problem)

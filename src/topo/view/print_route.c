@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "base/buf.h"
+#include "base/json_writer.h"
 #include "base/text.h"
 #include "topo/graph/name.h"
 #include "topo/graph/path.h"
@@ -181,16 +182,20 @@ static void gt_load_print(const struct gt_topo *topo,
 		      load->both ? "<>" : ">", to);
 }
 
-void gt_print_bottlenecks(const struct gt_topo *topo,
-			  const struct gt_paths *paths, struct gt_buf *buf)
+/*
+ * Returns the links that several pairs share, the scarcest first, in memory
+ * that is the caller's; NULL when it ran out.
+ */
+static struct gt_load *gt_load_list(const struct gt_topo *topo,
+				    const struct gt_paths *paths,
+				    uint32_t *shared)
 {
-	uint32_t n = gt_topo_nlinks(topo), shared = 0;
+	uint32_t n = gt_topo_nlinks(topo);
 	struct gt_load *loads = calloc(n + 1, sizeof(*loads));
 
-	if (!loads) {
-		buf->failed = 1;
-		return;
-	}
+	*shared = 0;
+	if (!loads)
+		return NULL;
 	gt_load_count(topo, paths, loads);
 	for (uint32_t i = 0; i < n; i++) {
 		loads[i].link = i;
@@ -198,18 +203,75 @@ void gt_print_bottlenecks(const struct gt_topo *topo,
 				(loads[i].pairs ? loads[i].charge : 1e-9);
 	}
 	qsort(loads, n, sizeof(*loads), gt_load_cmp);
-	gt_buf_puts(buf,
-		    "Links that more than one pair of GPUs uses, by what each "
-		    "pair gets when all\nsend at once (GB/s, one way):\n\n"
-		    "    each      GB/s   pairs  kind link\n");
 	for (uint32_t i = 0; i < n; i++) {
 		if (loads[i].pairs < 2)
 			continue;
 		gt_load_fold(topo, loads, i);
-		gt_load_print(topo, &loads[i], buf);
-		shared++;
+		loads[(*shared)++] = loads[i];
 	}
+	return loads;
+}
+
+void gt_print_bottlenecks(const struct gt_topo *topo,
+			  const struct gt_paths *paths, struct gt_buf *buf)
+{
+	uint32_t shared;
+	struct gt_load *loads = gt_load_list(topo, paths, &shared);
+
+	if (!loads) {
+		buf->failed = 1;
+		return;
+	}
+	gt_buf_puts(buf,
+		    "Links that more than one pair of GPUs uses, by what each "
+		    "pair gets when all\nsend at once (GB/s, one way):\n\n"
+		    "    each      GB/s   pairs  kind link\n");
+	for (uint32_t i = 0; i < shared; i++)
+		gt_load_print(topo, &loads[i], buf);
 	if (!shared)
 		gt_buf_puts(buf, "    none\n");
+	free(loads);
+}
+
+static void gt_load_put(const struct gt_topo *topo, const struct gt_load *load,
+			struct gt_json_writer *json)
+{
+	const struct gt_link *link = gt_topo_link(topo, load->link);
+	char from[96], to[96];
+
+	gt_route_name(gt_topo_node(topo, link->from), from, sizeof(from));
+	gt_route_name(gt_topo_node(topo, link->to), to, sizeof(to));
+	gt_json_open_object(json, NULL, GT_JSON_FLAT);
+	gt_json_put_double(json, "each_gbs", "%.6g", load->each);
+	gt_json_put_double(json, "bw_gbs", "%.6g", gt_rat_double(link->gbs));
+	gt_json_put_int(json, "pairs", load->pairs);
+	gt_json_put_text(json, "kind", gt_link_kind_name(link->kind));
+	gt_json_put_text(json, "link", link->id);
+	gt_json_put_text(json, "from", from);
+	gt_json_put_text(json, "to", to);
+	gt_json_put_bool(json, "both", load->both);
+	gt_json_end(json);
+}
+
+void gt_print_bottlenecks_json(const struct gt_topo *topo,
+			       const struct gt_paths *paths, struct gt_buf *buf)
+{
+	struct gt_json_writer json;
+	uint32_t shared;
+	struct gt_load *loads = gt_load_list(topo, paths, &shared);
+
+	if (!loads) {
+		buf->failed = 1;
+		return;
+	}
+	gt_json_begin(&json, buf);
+	gt_json_open_object(&json, NULL, GT_JSON_LINES);
+	gt_json_put_text(&json, "schema", "gtopo.bottlenecks/1");
+	gt_json_open_array(&json, "bottlenecks", GT_JSON_LINES);
+	for (uint32_t i = 0; i < shared; i++)
+		gt_load_put(topo, &loads[i], &json);
+	gt_json_end(&json);
+	gt_json_end(&json);
+	gt_buf_puts(buf, "\n");
 	free(loads);
 }

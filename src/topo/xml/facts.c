@@ -33,6 +33,7 @@ const struct gt_pci *gt_reader_pci(struct gt_reader *reader,
 	struct gt_pci *pci = gt_arena_alloc(arena, sizeof(*pci));
 	const char *speed = gt_xml_attr(fn->elem, "link_speed");
 	const char *assumed = gt_xml_attr(fn->elem, "gt_assumed");
+	const char *slot = gt_xml_attr(fn->elem, "gt_slot");
 
 	if (!pci)
 		return NULL;
@@ -47,6 +48,11 @@ const struct gt_pci *gt_reader_pci(struct gt_reader *reader,
 	if (assumed && *assumed) {
 		pci->assumed = gt_arena_strdup(arena, assumed);
 		if (!pci->assumed)
+			return NULL;
+	}
+	if (slot && *slot) {
+		pci->slot = gt_arena_strdup(arena, slot);
+		if (!pci->slot)
 			return NULL;
 	}
 	return pci;

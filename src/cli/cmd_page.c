@@ -1,0 +1,61 @@
+/* gtopo page: machines, what is wrong with them, a plan: as one web page. */
+#include "cli/common/command.h"
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "cli/common/opt.h"
+#include "cli/common/reference.h"
+#include "cli/page/page.h"
+
+struct gt_page_opts {
+	const char *plan, *expect, *report, *trace;
+};
+
+static const struct gt_opt gt_page_opts[] = {
+	{GT_OPT_TEXT, 0, "plan", "PLAN", offsetof(struct gt_page_opts, plan),
+	 "draw this plan's channels, and tell what it is worth", 0, 0},
+	{GT_OPT_TEXT, 0, "report", "FILE",
+	 offsetof(struct gt_page_opts, report),
+	 "draw what a run measured: its report", 0, 0},
+	{GT_OPT_TEXT, 0, "trace", "FILE", offsetof(struct gt_page_opts, trace),
+	 "draw what a run recorded: its trace", 0, 0},
+	{GT_OPT_TEXT, 0, "expect", "NAME",
+	 offsetof(struct gt_page_opts, expect),
+	 "compare with this reference machine or file", 0, 0},
+	GT_OPT_END,
+};
+
+static int cmd_page(const struct gt_cmd_args *args, struct gt_err *err)
+{
+	const struct gt_page_opts *opts = args->opts;
+	struct gt_page_query ask = {.files =
+					    (const char *const *)args->operands,
+				    .nfiles = (uint32_t)args->noperands,
+				    .plan = opts->plan,
+				    .report = opts->report,
+				    .trace = opts->trace};
+	struct gt_arena *arena = gt_arena_new();
+	struct gt_buf out = GT_BUF_INIT;
+	int rc = arena ? GT_OK : gt_err_nomem(err);
+
+	if (!rc && opts->expect)
+		rc = gt_reference_find(opts->expect, arena, &ask.expect, err);
+	if (!rc)
+		rc = gt_page(&ask, &out, err);
+	rc = gt_cmd_write(args, &out, rc, err);
+	gt_arena_free(arena);
+	return rc;
+}
+
+const struct gt_cmd gt_cmd_page = {
+	.name = "page",
+	.summary = "write a web page: machines, findings, a plan, a run",
+	.operands = "FILE...",
+	.operands_min = 1,
+	.operands_max = -1,
+	.takes_machines = 1,
+	.opts = gt_page_opts,
+	.opts_bytes = sizeof(struct gt_page_opts),
+	.run = cmd_page,
+};

@@ -1,0 +1,222 @@
+/*
+ * Tells which servers are not like the others, and shows the norm and, of the
+ * groups that differ, the first few.
+ */
+#include "cli/page/part.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "cli/diff/fleet.h"
+#include "cli/page/html.h"
+#include "cli/page/table.h"
+#include "topo/cluster/name_list.h"
+
+enum {
+	GT_FLEET_VIEWS = 3, /* of groups that differ */
+	GT_FLEET_FINDINGS = 40,
+};
+
+static const struct gt_column columns[] = {
+	{"rule", "differs", GT_CELL_SEVERITY},
+	{"device", "device", GT_CELL_TEXT},
+	{"bus_id", "bus id", GT_CELL_CODE},
+	{"text", "finding", GT_CELL_TEXT},
+	{"bound_gbs", "bound, GB/s", GT_CELL_NUMBER},
+};
+
+/* A group of the document that gtopo diff writes. */
+struct group {
+	struct gt_json files, findings;
+	uint32_t nfiles, nfindings;
+};
+
+static int read_group(const struct gt_json *array, uint32_t i,
+		      struct gt_json *object, struct group *group)
+{
+	gt_json_item(array, i, object);
+	return gt_json_need(object, "files", &group->files, NULL) ||
+	       gt_json_array(&group->files, &group->nfiles, NULL) ||
+	       gt_json_need(object, "findings", &group->findings, NULL) ||
+	       gt_json_array(&group->findings, &group->nfindings, NULL);
+}
+
+static const char *file_of(const struct group *group, uint32_t i)
+{
+	const char *text = "";
+	struct gt_json item;
+
+	gt_json_item(&group->files, i, &item);
+	gt_json_text(&item, &text, NULL);
+	return text;
+}
+
+/* Names the servers of a group as schedulers do, "node[001-036,038]". */
+static void put_files(struct gt_page *page, const struct group *group)
+{
+	const char **files =
+		gt_arena_array(page->arena, group->nfiles, sizeof(*files));
+	struct gt_buf list = GT_BUF_INIT;
+	const char **names =
+		gt_arena_array(page->arena, group->nfiles, sizeof(*names));
+	int is_named = 0;
+
+	for (uint32_t i = 0; files && i < group->nfiles; i++)
+		files[i] = file_of(group, i);
+	if (files && names)
+		is_named = gt_name_list_of_files(page->arena, files,
+						 group->nfiles, names);
+	if (is_named)
+		gt_name_list_add(page->arena, names, group->nfiles, &list);
+	page->out->failed |= !is_named || list.failed;
+	gt_buf_puts(page->out, "<p class=\"files\">");
+	gt_html_text(page->out, list.len ? list.text : "");
+	gt_buf_puts(page->out, "</p>\n");
+	gt_buf_release(&list);
+}
+
+/* Writes what a job loses, "all-reduce bound 381 GB/s, not 406.4". */
+static void put_bound(const struct gt_json *object, struct gt_buf *out)
+{
+	double norm, bound;
+	struct gt_json value;
+
+	if (!gt_json_get(object, "norm_bound_gbs", &value) ||
+	    gt_json_double(&value, &norm, NULL) ||
+	    !gt_json_get(object, "bound_gbs", &value) ||
+	    gt_json_double(&value, &bound, NULL))
+		return;
+	gt_buf_printf(out,
+		      "<p class=\"%s\">all-reduce bound inside %.4g GB/s, "
+		      "%.4g for the norm</p>\n",
+		      bound < norm ? "bad" : "quiet", bound, norm);
+}
+
+static void put_group(struct gt_page *page, const struct gt_json *object,
+		      const struct group *group)
+{
+	const struct gt_table table = {.columns = columns,
+				       .ncolumns = GT_COLUMNS(columns),
+				       .max_rows = GT_FLEET_FINDINGS};
+
+	if (!group->nfindings)
+		return;
+	gt_buf_printf(page->out, "<h3 class=\"bad\">%u differ%s</h3>\n",
+		      group->nfiles, group->nfiles == 1 ? "s" : " alike");
+	put_files(page, group);
+	put_bound(object, page->out);
+	gt_table(&table, &group->findings, page->out);
+}
+
+/* Appends how many servers are as they should be, and which. */
+static void put_alike(struct gt_page *page, const struct gt_json *groups,
+		      uint32_t n, int expected)
+{
+	struct gt_json object;
+	struct group group;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (read_group(groups, i, &object, &group))
+			continue;
+		if (group.nfindings) {
+			page->ndiffer += group.nfiles;
+			continue;
+		}
+		gt_buf_printf(page->out, "<h3 class=\"good\">%u as %s</h3>\n",
+			      group.nfiles, expected ? "expected" : "the norm");
+		put_files(page, &group);
+	}
+}
+
+static int is_unreadable(const struct group *group)
+{
+	const char *rule = "";
+	struct gt_json finding, value;
+
+	gt_json_item(&group->findings, 0, &finding);
+	return gt_json_get(&finding, "rule", &value) &&
+	       !gt_json_text(&value, &rule, NULL) &&
+	       !strcmp(rule, "unreadable");
+}
+
+static int view_groups(struct gt_page *page, const struct gt_json *groups,
+		       uint32_t n, struct gt_err *err)
+{
+	struct gt_page_view view = {.is_short = 1};
+	uint32_t views = 0;
+	struct gt_json object;
+	struct group group;
+	int rc = GT_OK;
+
+	for (uint32_t i = 0; i < n && views < GT_FLEET_VIEWS && !rc; i++) {
+		if (read_group(groups, i, &object, &group) || !group.nfindings)
+			continue;
+		/* Of a file that cannot be read there is nothing to show. */
+		if (is_unreadable(&group))
+			continue;
+		view.file = file_of(&group, 0);
+		view.what = "differs from the norm; what differs is marked";
+		view.differs = &group.findings;
+		rc = gt_page_view(page, &view, err);
+		views++;
+	}
+	return rc;
+}
+
+static int put_fleet(struct gt_page *page, const struct gt_page_fleet *ask,
+		     const struct gt_json *root, struct gt_err *err)
+{
+	struct gt_page_view norm = {.plan = ask->plan};
+	struct gt_json groups, value, object;
+	struct group group;
+	uint32_t n = 0;
+	int rc = gt_json_need(root, "groups", &groups, err);
+
+	if (!rc)
+		rc = gt_json_array(&groups, &n, err);
+	if (!rc)
+		rc = gt_json_need(root, "norm", &value, err);
+	if (!rc)
+		rc = gt_json_text(&value, &norm.file, err);
+	if (rc)
+		return rc;
+	gt_page_begin(page, "Fleet", 0);
+	put_alike(page, &groups, n, ask->expected);
+	for (uint32_t i = 0; i < n; i++)
+		if (!read_group(&groups, i, &object, &group))
+			put_group(page, &object, &group);
+	gt_page_end(page);
+	norm.what = ask->expected ? "what is expected" : "the norm";
+	rc = gt_page_view(page, &norm, err);
+	return rc ? rc : view_groups(page, &groups, n, err);
+}
+
+int gt_page_fleet(struct gt_page *page, const struct gt_page_fleet *ask,
+		  struct gt_err *err)
+{
+	struct gt_buf json = GT_BUF_INIT;
+	struct gt_json_doc *doc;
+	struct gt_fleet *fleet;
+	struct gt_json root;
+	int rc = gt_fleet_compare(
+		&(struct gt_fleet_query){.files = ask->files,
+					 .nfiles = ask->nfiles,
+					 .expected = ask->expected},
+		&fleet, err);
+
+	if (rc)
+		return rc;
+	gt_fleet_print_json(fleet, &json);
+	rc = gt_page_parse(&json, &doc, err);
+	if (!rc) {
+		root = gt_json_root(doc);
+		rc = put_fleet(page, ask, &root, err);
+		gt_json_close(doc);
+	}
+	gt_buf_release(&json);
+	gt_fleet_free(fleet);
+	return rc;
+}

@@ -1,0 +1,5 @@
+gtopo_core_sources += \
+	%D%/predict.c \
+	%D%/predict.h
+
+EXTRA_DIST += %D%/README.md

@@ -1,0 +1,155 @@
+/* Prices a plan's collective size by size, and prints the rows. */
+#include "cli/predict/predict.h"
+
+#include <inttypes.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/json_writer.h"
+#include "base/text.h"
+#include "cli/common/use_text.h"
+#include "plan/cost/cost.h"
+#include "plan/ir/plan.h"
+
+/* The rows, as far as they are written. */
+struct gt_predict {
+	const struct gt_plan *plan;
+	enum gt_coll coll;
+	int json;
+	struct gt_json_writer writer; /* of out, if json is set */
+	struct gt_buf *out;
+};
+
+static void gt_predict_begin(struct gt_predict *p)
+{
+	if (p->json) {
+		gt_json_begin(&p->writer, p->out);
+		gt_json_open_object(&p->writer, NULL, GT_JSON_LINES);
+		gt_json_put_text(&p->writer, "schema", "gtopo.prediction/1");
+		gt_json_open_array(&p->writer, "rows", GT_JSON_LINES);
+		return;
+	}
+	gt_buf_printf(p->out, "# prediction for %s of %" PRIu32 " rank%s\n",
+		      gt_coll_name(p->coll), p->plan->nranks,
+		      gt_plural(p->plan->nranks));
+	gt_buf_printf(p->out,
+		      "#%12s %13s %8s %7s %6s %9s %8s %8s %8s %8s %8s  %s\n",
+		      "size", "count", "type", "redop", "root", "time", "algbw",
+		      "busbw", "algo", "protocol", "source", "busiest link");
+	gt_buf_printf(p->out, "#%12s %13s %8s %7s %6s %9s %8s %8s\n", "(B)",
+		      "(elements)", "", "", "", "(us)", "(GB/s)", "(GB/s)");
+}
+
+static void gt_predict_text(const struct gt_predict *p, uint64_t bytes,
+			    const struct gt_cost *cost, double algbw)
+{
+	const struct gt_plan *plan = p->plan;
+	const struct gt_plan_select *row = &plan->select[cost->row];
+	uint32_t blocks = gt_coll_has_blocks(p->coll) ? plan->nranks : 1;
+	char link[GT_COST_LINK_MAX], extra[GT_USE_TEXT_MAX];
+
+	gt_buf_printf(p->out, " %12" PRIu64 " %13" PRIu64 " %8s %7s %6d", bytes,
+		      bytes / 4 / blocks, "float",
+		      gt_coll_goes_up(p->coll) ? "sum" : "none",
+		      gt_coll_is_rooted(p->coll) ? (int)plan->root : -1);
+	gt_buf_printf(p->out, " %9.*f %8.3f %8.3f %8s %8s %8s",
+		      cost->time_us < 100     ? 2
+		      : cost->time_us < 10000 ? 1
+					      : 0,
+		      cost->time_us, algbw,
+		      algbw * gt_coll_busbw_factor(p->coll, plan->nranks),
+		      gt_algo_name(row->algo), gt_protocol_name(row->protocol),
+		      cost->measured ? "measured" : "model");
+	if (cost->link != UINT32_MAX)
+		gt_buf_printf(p->out, "  %s %.0f%%",
+			      gt_cost_link_name(plan, cost->link, link),
+			      100 * cost->busy);
+	gt_buf_printf(p->out, "%s\n", gt_use_text(row, extra));
+}
+
+static void gt_predict_json(struct gt_predict *p, uint64_t bytes,
+			    const struct gt_cost *cost, double algbw)
+{
+	const struct gt_plan *plan = p->plan;
+	const struct gt_plan_select *row = &plan->select[cost->row];
+	double factor = gt_coll_busbw_factor(p->coll, plan->nranks);
+	struct gt_json_writer *json = &p->writer;
+	char link[GT_COST_LINK_MAX];
+
+	gt_json_open_object(json, NULL, GT_JSON_FLAT);
+	gt_json_put_int(json, "ranks", plan->nranks);
+	gt_json_put_text(json, "coll", gt_coll_name(p->coll));
+	gt_json_put_int(json, "bytes", (int64_t)bytes);
+	gt_json_put_double(json, "time_us", "%.6g", cost->time_us);
+	gt_json_put_double(json, "algbw_gbs", "%.6g", algbw);
+	gt_json_put_double(json, "busbw_gbs", "%.6g", algbw * factor);
+	gt_json_put_text(json, "algo", gt_algo_name(row->algo));
+	gt_json_put_text(json, "protocol", gt_protocol_name(row->protocol));
+	gt_json_put_int(json, "row", cost->row);
+	gt_json_put_bool(json, "measured", cost->measured);
+	if (cost->link == UINT32_MAX)
+		gt_json_put_null(json, "link");
+	else
+		gt_json_put_text(json, "link",
+				 gt_cost_link_name(plan, cost->link, link));
+	gt_json_put_double(json, "busy", "%.4g", cost->busy);
+	if (row->detour_permille)
+		gt_json_put_int(json, "detour_permille", row->detour_permille);
+	if (row->max_blocks)
+		gt_json_put_int(json, "max_blocks", row->max_blocks);
+	gt_json_end(json);
+}
+
+static int gt_predict_rows(const struct gt_prediction *ask,
+			   struct gt_cost_model *model, struct gt_predict *p,
+			   struct gt_err *err)
+{
+	uint64_t bytes = ask->begin_bytes;
+	int rc = GT_OK;
+
+	while (!rc) {
+		struct gt_cost cost;
+		double algbw;
+
+		/* Who gives parameters wants to see what they lead to. */
+		rc = ask->params ? gt_cost_price(model, bytes, &cost, err)
+				 : gt_cost_expect(model, bytes, &cost, err);
+		if (rc)
+			break;
+		algbw = (double)bytes / cost.time_us / 1e3;
+		if (p->json)
+			gt_predict_json(p, bytes, &cost, algbw);
+		else
+			gt_predict_text(p, bytes, &cost, algbw);
+		if (!bytes || bytes > ask->end_bytes / ask->factor)
+			break;
+		bytes *= ask->factor;
+	}
+	return rc;
+}
+
+int gt_predict(const struct gt_prediction *ask, struct gt_buf *out,
+	       struct gt_err *err)
+{
+	struct gt_predict p = {.plan = ask->plan,
+			       .coll = ask->coll,
+			       .json = ask->json,
+			       .out = out};
+	struct gt_cost_model *model;
+	int rc = gt_cost_new(ask->plan, ask->coll, &model, err);
+
+	if (rc)
+		return rc;
+	if (ask->params)
+		rc = gt_cost_read(ask->params, model, err);
+	gt_predict_begin(&p);
+	if (!rc)
+		rc = gt_predict_rows(ask, model, &p, err);
+	if (p.json) {
+		gt_json_end(&p.writer);
+		gt_json_end(&p.writer);
+		gt_buf_puts(out, "\n");
+	}
+	gt_cost_free(model);
+	return !rc && out->failed ? gt_err_nomem(err) : rc;
+}

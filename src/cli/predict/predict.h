@@ -1,0 +1,32 @@
+/*
+ * The rows of `gtopo predict`: how long a plan's collective takes, size by
+ * size, as text or as JSON.
+ */
+#ifndef GT_CLI_PREDICT_PREDICT_H
+#define GT_CLI_PREDICT_PREDICT_H
+
+#include <stdint.h>
+
+#include "plan/ir/plan.h"
+
+struct gt_buf;
+struct gt_err;
+
+struct gt_prediction {
+	const struct gt_plan *plan; /* has passed gt_plan_check() */
+	enum gt_coll coll;
+	uint64_t begin_bytes, end_bytes;
+	uint64_t factor; /* from one size to the next, above 1 */
+	/*
+	 * A file of alpha, beta and gamma as bench/fit prints them, or NULL;
+	 * with one, times that the plan has measured are not told.
+	 */
+	const char *params;
+	int json;
+};
+
+/* Append all rows; GT_EINPUT when the plan cannot do the collective. */
+int gt_predict(const struct gt_prediction *ask, struct gt_buf *out,
+	       struct gt_err *err);
+
+#endif
