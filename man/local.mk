@@ -10,6 +10,7 @@ dist_man_MANS += \
 	%D%/gtopo-import.1 \
 	%D%/gtopo-lint.1 \
 	%D%/gtopo-paths.1 \
+	%D%/gtopo-pick.1 \
 	%D%/gtopo-report.5 \
 	%D%/gtopo-predict.1 \
 	%D%/gtopo-run.1 \

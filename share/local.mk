@@ -37,6 +37,7 @@ dist_schema_DATA = \
 	%D%/schema/health-1.schema.json \
 	%D%/schema/lint-1.schema.json \
 	%D%/schema/machine-1.schema.json \
+	%D%/schema/pick-1.schema.json \
 	%D%/schema/plan-1.schema.json \
 	%D%/schema/report-1.schema.json \
 	%D%/schema/verdict-1.schema.json

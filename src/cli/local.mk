@@ -13,6 +13,7 @@ gtopo_core_sources += \
 	%D%/cmd_import.c \
 	%D%/cmd_lint.c \
 	%D%/cmd_paths.c \
+	%D%/cmd_pick.c \
 	%D%/cmd_predict.c \
 	%D%/cmd_run.c \
 	%D%/cmd_search.c \
@@ -32,6 +33,7 @@ include src/cli/diff/local.mk
 include src/cli/health/local.mk
 include src/cli/lint/local.mk
 include src/cli/paths/local.mk
+include src/cli/pick/local.mk
 include src/cli/run/local.mk
 include src/cli/search/local.mk
 include src/cli/show/local.mk

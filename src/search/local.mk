@@ -11,6 +11,7 @@ include src/search/emit/local.mk
 include src/search/flow/local.mk
 include src/search/graph/local.mk
 include src/search/lp/local.mk
+include src/search/pick/local.mk
 include src/search/planner/local.mk
 include src/search/problem/local.mk
 include src/search/ring/local.mk
