@@ -78,7 +78,9 @@ static int cmd_export(const struct gt_cmd_args *args, struct gt_err *err)
 	rc = gt_plan_read(args->operands[0], &plan, err);
 	if (rc)
 		return rc;
-	rc = gt_plan_check(plan, err);
+	rc = gt_plan_need_even(plan, "gtopo export", err);
+	if (!rc)
+		rc = gt_plan_check(plan, err);
 	if (!rc)
 		rc = gt_exports[opts->to](plan, &out, err);
 	if (!rc && gt_exports[opts->to] == gt_export_nccl)
