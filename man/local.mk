@@ -12,6 +12,7 @@ dist_man_MANS += \
 	%D%/gtopo-nccl.1 \
 	%D%/gtopo-page.1 \
 	%D%/gtopo-paths.1 \
+	%D%/gtopo-pick.1 \
 	%D%/gtopo-report.5 \
 	%D%/gtopo-predict.1 \
 	%D%/gtopo-run.1 \

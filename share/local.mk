@@ -40,6 +40,7 @@ dist_schema_DATA = \
 	%D%/schema/nccl-1.schema.json \
 	%D%/schema/nccl-graph-1.schema.json \
 	%D%/schema/nccl-log-1.schema.json \
+	%D%/schema/pick-1.schema.json \
 	%D%/schema/plan-1.schema.json \
 	%D%/schema/report-1.schema.json \
 	%D%/schema/verdict-1.schema.json

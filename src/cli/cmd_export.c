@@ -119,7 +119,9 @@ static int gt_export_plan(const struct gt_cmd_args *args, struct gt_buf *out,
 
 	if (rc)
 		return rc;
-	rc = gt_plan_check(plan, err);
+	rc = gt_plan_need_even(plan, "gtopo export", err);
+	if (!rc)
+		rc = gt_plan_check(plan, err);
 	if (!rc)
 		rc = gt_exports[opts->to](plan, out, err);
 	if (!rc && gt_exports[opts->to] == gt_export_nccl)

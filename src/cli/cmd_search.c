@@ -4,15 +4,18 @@
  */
 #include "cli/common/command.h"
 
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "cli/common/opt.h"
 #include "cli/search/tell.h"
+#include "plan/ir/demand.h"
 #include "plan/ir/plan.h"
 #include "plan/json/json.h"
 #include "search/planner/planner.h"
@@ -28,6 +31,7 @@ struct gt_search_opts {
 	int rates;
 	const char *gpus;
 	int64_t root;
+	const char *demand;
 	int64_t max_channels;
 	int equal;
 	int64_t trees_per_root;
@@ -54,6 +58,8 @@ static const struct gt_opt gt_search_opts[] = {
 	{GT_OPT_INT, 0, "root", "RANK", SEARCH_AT(root),
 	 "of a broadcast, reduce, gather or scatter (default: 0)", 0,
 	 INT32_MAX},
+	{GT_OPT_TEXT, 0, "demand", "FILE", SEARCH_AT(demand),
+	 "of alltoall: the bytes of each pair, CSV or JSON", 0, 0},
 	{GT_OPT_WORD, 0, "rates", "measured|nccl|line", SEARCH_AT(rates),
 	 "which link rates to use (default: measured)", 0, 0},
 	{GT_OPT_INT, 0, "max-channels", "N", SEARCH_AT(max_channels),
@@ -135,13 +141,40 @@ static int report_plan(const struct gt_cmd_args *args,
 	return rc;
 }
 
+/*
+ * Read the demand.  One with more units than can be planned for is rounded up.
+ */
+static int read_demand(const struct gt_cmd_args *args, struct gt_arena *arena,
+		       struct gt_planner_request *request, struct gt_err *err)
+{
+	const struct gt_search_opts *opts = args->opts;
+	struct gt_plan_demand *demand;
+	uint64_t *bytes, unit;
+	int rc = gt_demand_read(opts->demand, arena, &request->demand_ranks,
+				&bytes, err);
+
+	if (rc)
+		return rc;
+	unit = gt_demand_round(request->demand_ranks, bytes);
+	if (unit > 1)
+		gt_cmd_warn(args,
+			    "%s: planned for whole multiples of %" PRIu64
+			    " bytes, to which the demand is rounded up",
+			    opts->demand, unit);
+	rc = gt_demand_new(request->demand_ranks, bytes, arena, &demand, err);
+	if (!rc)
+		request->demand = demand;
+	return rc;
+}
+
 /* Plan for one machine or for a cluster, whichever is not NULL. */
-static int plan_for(const struct gt_cmd_args *args, struct gt_topo *topo,
-		    const struct gt_cluster *cluster, struct gt_err *err)
+static int plan_request(const struct gt_cmd_args *args, struct gt_topo *topo,
+			const struct gt_cluster *cluster,
+			struct gt_arena *arena, struct gt_err *err)
 {
 	const struct gt_search_opts *opts = args->opts;
 	struct gt_budget budget = {0};
-	const struct gt_planner_request request = {
+	struct gt_planner_request request = {
 		.algo = (enum gt_planner_algo)opts->algo,
 		.coll = opts->coll,
 		.rates = (enum gt_rates)opts->rates,
@@ -155,8 +188,12 @@ static int plan_for(const struct gt_cmd_args *args, struct gt_topo *topo,
 	};
 	struct gt_progress progress;
 	struct gt_planner *planner = NULL;
-	int rc;
+	int rc = GT_OK;
 
+	if (opts->demand)
+		rc = read_demand(args, arena, &request, err);
+	if (rc)
+		return rc;
 	if (opts->budget_ns)
 		budget.deadline_ns = gt_clock_ns() + opts->budget_ns;
 	if (!args->quiet)
@@ -169,6 +206,17 @@ static int plan_for(const struct gt_cmd_args *args, struct gt_topo *topo,
 	if (!rc)
 		rc = report_plan(args, planner, err);
 	gt_planner_free(planner);
+	return rc;
+}
+
+static int plan_for(const struct gt_cmd_args *args, struct gt_topo *topo,
+		    const struct gt_cluster *cluster, struct gt_err *err)
+{
+	struct gt_arena *arena = gt_arena_new();
+	int rc = arena ? plan_request(args, topo, cluster, arena, err)
+		       : gt_err_nomem(err);
+
+	gt_arena_free(arena);
 	return rc;
 }
 

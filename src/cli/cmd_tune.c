@@ -301,7 +301,9 @@ static int cmd_tune(const struct gt_cmd_args *args, struct gt_err *err)
 	rc = gt_plan_read(file, &plan, err);
 	if (rc)
 		return rc;
-	rc = gt_tune_plan(args, plan, &sweep, err);
+	rc = gt_plan_need_even(plan, "gtopo tune", err);
+	if (!rc)
+		rc = gt_tune_plan(args, plan, &sweep, err);
 	gt_plan_free(plan);
 	return rc;
 }

@@ -15,6 +15,7 @@ gtopo_core_sources += \
 	%D%/cmd_nccl.c \
 	%D%/cmd_page.c \
 	%D%/cmd_paths.c \
+	%D%/cmd_pick.c \
 	%D%/cmd_predict.c \
 	%D%/cmd_run.c \
 	%D%/cmd_search.c \
@@ -36,6 +37,7 @@ include src/cli/lint/local.mk
 include src/cli/nccl/local.mk
 include src/cli/paths/local.mk
 include src/cli/page/local.mk
+include src/cli/pick/local.mk
 include src/cli/predict/local.mk
 include src/cli/run/local.mk
 include src/cli/search/local.mk

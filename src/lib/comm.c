@@ -95,6 +95,8 @@ static int gt_comm_setup(struct gtopo_comm *comm,
 {
 	int rc = gt_plan_read(config->plan, &comm->plan, err);
 
+	if (!rc)
+		rc = gt_plan_need_even(comm->plan, "libgtopo", err);
 	if (rc)
 		return rc;
 	comm->nranks = comm->plan->nranks;

@@ -117,6 +117,7 @@ static int gt_search_run(const struct gt_search_request *request,
 {
 	struct gt_shape_args args = {.coll = request->coll,
 				     .root = request->root,
+				     .demand = request->demand,
 				     .max_channels = request->max_channels,
 				     .bare = gt_search_is_equal(request, shape),
 				     .budget = request->budget,
@@ -251,8 +252,10 @@ int gt_search(const struct gt_search_request *request, const char *algo,
 		rc = gt_err_set(err, GT_EINPUT, NULL,
 				"--equal is for rings and trees, not for %s",
 				gt_coll_name(request->coll));
-	else if (shape)
-		rc = gt_search_shape_plan(request, shape, plan, &took, err);
+	else if (shape || request->demand)
+		rc = gt_search_shape_plan(
+			request, request->demand ? &gt_shape_flow : shape, plan,
+			&took, err);
 	else if (!strcmp(algo, "auto"))
 		rc = gt_search_all(request, plan, &took, err);
 	else if (!strcmp(algo, "mesh"))

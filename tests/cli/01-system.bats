@@ -73,6 +73,7 @@ need_failing_malloc() {
 	need_failing_malloc
 	"$GTOPO" search --algo ring "$xml/dgx-1v.xml" >plan
 	every 15 lint "$xml/dgx-1v.xml"
+	every 15 pick -n 3 "$xml/dgx-1v.xml"
 	every 20 verify plan
 	every 15 show "$xml/dgx-1v.xml"
 	every 15 paths "$xml/dgx-1v.xml"

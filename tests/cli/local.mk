@@ -22,6 +22,8 @@ cli_tests += \
 	%D%/34-uneven.bats \
 	%D%/35-flow.bats \
 	%D%/36-units.bats \
+	%D%/37-pick.bats \
+	%D%/38-demand.bats \
 	%D%/40-verify.bats \
 	%D%/41-predict.bats \
 	%D%/42-export.bats \

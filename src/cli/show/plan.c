@@ -216,8 +216,10 @@ int gt_show_plan_overlay(const char *path, const struct gt_topo *topo,
 	if (rc)
 		return rc;
 	gpus = gt_arena_array(arena, plan->nranks, sizeof(*gpus));
-	rc = gpus ? gt_show_plan_ranks(plan, topo, gpus, err)
+	rc = gpus ? gt_plan_need_even(plan, "gtopo show", err)
 		  : gt_err_nomem(err);
+	if (!rc)
+		rc = gt_show_plan_ranks(plan, topo, gpus, err);
 	if (!rc && (!make_lanes(plan, arena, &lanes) ||
 		    !gt_show_plan_arrows(&lanes, gpus, arena, overlay)))
 		rc = gt_err_nomem(err);

@@ -147,6 +147,8 @@ int gt_plan_check_report(const struct gt_plan *plan,
 {
 	int rc = gt_check_fifo(plan, err);
 
+	if (!rc && plan->demand)
+		rc = gt_check_demand(plan, err);
 	if (!rc)
 		rc = plan->cluster ? gt_check_templates(plan, err)
 				   : gt_check_channels(plan, err);

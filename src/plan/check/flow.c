@@ -159,8 +159,8 @@ int gt_check_flow_use(const struct gt_use_check *use, uint32_t i,
 	}
 	for (uint32_t k = 0; !rc && k < n * n; k++)
 		if (!check.pair[k] &&
-		    gt_coll_has_pair(use->use->coll, plan->nranks, plan->root,
-				     (uint32_t)(k / n), (uint32_t)(k % n)))
+		    gt_plan_pair_units(plan, use->use->coll, (uint32_t)(k / n),
+				       (uint32_t)(k % n)))
 			rc = gt_plan_wrong(plan,
 					   gt_plan_at("%s[%u].channels[%u]",
 						      use->list, use->index, i),

@@ -11,11 +11,8 @@
 #include "plan/check/hop_costs.h"
 #include "plan/ir/plan.h"
 
-/*
- * The sum of all pairs' distances, of at most one unit each, fits 64 bits below
- * this.
- */
-static const int64_t gt_length_sum_max = (int64_t)1 << 60;
+/* Distances, and sums of two, fit 64 bits below this. */
+static const int64_t gt_length_max = (int64_t)1 << 60;
 
 /*
  * The shortest paths of all pairs take the cube of the ranks in time, so larger
@@ -41,24 +38,27 @@ static void gt_length_close(uint32_t n, int64_t *cost)
 }
 
 /*
- * A pair whose path costs a unit or more counts as a unit, which is enough for
- * the proof.
+ * Each pair's distance counts as its part of the largest block.  A distance of
+ * as many units as the largest block has counts as that, which is enough for
+ * the proof, even of a pair with one unit.
  */
 static int gt_check_distances(const struct gt_plan *plan, const int64_t *cost,
 			      int64_t unit, struct gt_err *err)
 {
 	uint32_t n = plan->nranks;
-	int64_t sum = 0;
+	int64_t enough = unit * gt_plan_most_units(plan, plan->coll);
+	__int128 sum = 0;
 
 	for (uint32_t i = 0; i < n * n; i++)
-		if (gt_coll_has_pair(plan->coll, n, plan->root, i / n, i % n))
-			sum += cost[i] < unit ? cost[i] : unit;
-	if (sum >= unit)
+		sum += (__int128)gt_plan_pair_units(plan, plan->coll, i / n,
+						    i % n) *
+		       (cost[i] < enough ? cost[i] : enough);
+	if (sum >= enough)
 		return GT_OK;
 	return gt_plan_wrong(plan, gt_plan_at("proof.certificate.prices"), err,
 			     "prove nothing: the pairs' shortest ways together "
 			     "cost less than 1 (%.6g)",
-			     (double)sum / (double)unit);
+			     (double)sum / (double)enough);
 }
 
 int gt_check_length_bound(const struct gt_plan *plan,
@@ -67,9 +67,10 @@ int gt_check_length_bound(const struct gt_plan *plan,
 			  enum gt_bound_state *state, struct gt_err *err)
 {
 	size_t nn = (size_t)plan->nranks * plan->nranks;
+	uint32_t most = gt_plan_most_units(plan, plan->coll);
 	struct gt_hop_costs costs = {
-		.most = 1,
-		.unit_max = gt_length_sum_max / (int64_t)nn,
+		.most = most,
+		.unit_max = gt_length_max / most,
 	};
 	int rc = GT_OK;
 

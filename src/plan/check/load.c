@@ -113,10 +113,11 @@ static int gt_load_hops(const struct gt_plan *plan,
 			const struct gt_plan_channel *channel,
 			const uint32_t *uses, struct gt_rat *loads)
 {
+	int64_t most = gt_plan_most_units(plan, plan->coll);
 	struct gt_rat gbs;
 
 	for (uint32_t i = 0; i < channel->nhops; i++)
-		if (!gt_rat_mul(channel->gbs, GT_RAT(uses[i], 1), &gbs) ||
+		if (!gt_rat_mul(channel->gbs, GT_RAT(uses[i], most), &gbs) ||
 		    !gt_load_hop(plan, &channel->hops[i], gbs, loads))
 			return 0;
 	return 1;

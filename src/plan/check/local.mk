@@ -18,6 +18,7 @@ gtopo_core_sources += \
 	%D%/cluster_routes.c \
 	%D%/cluster_routes.h \
 	%D%/cluster_tree.c \
+	%D%/demand.c \
 	%D%/equal_shares.c \
 	%D%/fault.c \
 	%D%/fault.h \

@@ -14,6 +14,9 @@ struct gt_err;
 struct gt_plan;
 struct gt_plan_channel;
 
+/* A demand is of an all-to-all by flows, and nothing else in the plan is. */
+int gt_check_demand(const struct gt_plan *plan, struct gt_err *err);
+
 /* Channels are graphs of the shape that they name, with hops to match. */
 int gt_check_channels(const struct gt_plan *plan, struct gt_err *err);
 

@@ -23,15 +23,16 @@ static uint32_t *gt_uses_index(const struct gt_plan_channel *channel,
 }
 
 static void gt_uses_path(const struct gt_plan_path *path, const uint32_t *at,
-			 uint32_t n, uint32_t *uses)
+			 uint32_t n, uint32_t units, uint32_t *uses)
 {
 	uint32_t direct =
 		at[(size_t)path->ranks[0] * n + path->ranks[path->nranks - 1]];
 
 	if (direct != UINT32_MAX)
-		uses[direct]--;
+		uses[direct] -= units;
 	for (uint32_t k = 0; k + 1 < path->nranks; k++)
-		uses[at[(size_t)path->ranks[k] * n + path->ranks[k + 1]]]++;
+		uses[at[(size_t)path->ranks[k] * n + path->ranks[k + 1]]] +=
+			units;
 }
 
 int gt_plan_hop_uses(const struct gt_plan *plan,
@@ -42,9 +43,10 @@ int gt_plan_hop_uses(const struct gt_plan *plan,
 	int moves = gt_coll_only_moves(row->coll);
 
 	for (uint32_t i = 0; i < channel->nhops; i++)
-		uses[i] = !moves || gt_coll_has_pair(row->coll, n, plan->root,
+		uses[i] = moves ? gt_plan_pair_units(plan, row->coll,
 						     channel->hops[i].from,
-						     channel->hops[i].to);
+						     channel->hops[i].to)
+				: 1;
 	if (channel->shape != GT_SHAPE_FLOW || !moves)
 		return GT_OK;
 	at = gt_uses_index(channel, n);
@@ -53,9 +55,10 @@ int gt_plan_hop_uses(const struct gt_plan *plan,
 	for (uint32_t i = 0; i < channel->npaths; i++) {
 		const struct gt_plan_path *path = &channel->paths[i];
 
-		if (gt_coll_has_pair(row->coll, n, plan->root, path->ranks[0],
-				     path->ranks[path->nranks - 1]))
-			gt_uses_path(path, at, n, uses);
+		gt_uses_path(path, at, n,
+			     gt_plan_pair_units(plan, row->coll, path->ranks[0],
+						path->ranks[path->nranks - 1]),
+			     uses);
 	}
 	free(at);
 	return GT_OK;

@@ -3,6 +3,8 @@ gtopo_core_sources += \
 	%D%/cluster.h \
 	%D%/cluster_shrink.c \
 	%D%/cluster_shrink.h \
+	%D%/demand.c \
+	%D%/demand.h \
 	%D%/detour.c \
 	%D%/detour.h \
 	%D%/envelope.c \

@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "plan/ir/demand.h"
 
 static const char *const gt_coll_names[GT_NCOLLS] = {
 	[GT_COLL_ALLREDUCE] = "allreduce",
@@ -202,6 +203,8 @@ static struct gt_rat gt_algbw_factor(const struct gt_plan *plan,
 	int64_t n = plan->nranks;
 	int blocks = gt_coll_has_blocks(plan->coll);
 
+	if (plan->demand)
+		return gt_demand_busiest(plan->demand, plan->nranks, 0);
 	if (n < 2 || algo == GT_ALGO_TREE || algo == GT_ALGO_HIER ||
 	    algo == GT_ALGO_STEPS || plan->coll == GT_COLL_SENDRECV)
 		return GT_RAT(1, 1);
@@ -237,6 +240,10 @@ double gt_plan_algbw(const struct gt_plan *plan, struct gt_rat value)
 
 double gt_plan_busbw(const struct gt_plan *plan, struct gt_rat value)
 {
+	if (plan->demand)
+		return gt_rat_double(value) *
+		       gt_rat_double(gt_demand_busiest(plan->demand,
+						       plan->nranks, 1));
 	return gt_plan_algbw(plan, value) *
 	       gt_coll_busbw_factor(plan->coll, plan->nranks);
 }
@@ -259,6 +266,8 @@ double gt_plan_channel_busbw(const struct gt_plan *plan, uint32_t channel)
 			row = &plan->select[i];
 	if (!row)
 		return 0;
+	if (plan->demand)
+		return gt_plan_busbw(plan, plan->channels[channel].gbs);
 	return gt_rat_double(plan->channels[channel].gbs) *
 	       gt_rat_double(gt_algbw_factor(plan, row->algo)) *
 	       gt_coll_busbw_factor(plan->coll, plan->nranks);
@@ -305,6 +314,31 @@ int gt_coll_has_pair(enum gt_coll coll, uint32_t n, uint32_t root,
 	default:
 		return 0;
 	}
+}
+
+uint32_t gt_plan_pair_units(const struct gt_plan *plan, enum gt_coll coll,
+			    uint32_t from, uint32_t to)
+{
+	if (plan->demand && coll == plan->coll)
+		return plan->demand->units[(size_t)from * plan->nranks + to];
+	return (uint32_t)gt_coll_has_pair(coll, plan->nranks, plan->root, from,
+					  to);
+}
+
+uint32_t gt_plan_most_units(const struct gt_plan *plan, enum gt_coll coll)
+{
+	return plan->demand && coll == plan->coll ? plan->demand->most : 1;
+}
+
+int gt_plan_need_even(const struct gt_plan *plan, const char *what,
+		      struct gt_err *err)
+{
+	if (!plan->demand)
+		return GT_OK;
+	return gt_err_set(err, GT_EINPUT, plan->file,
+			  "has a demand, blocks that are not all alike, which "
+			  "%s cannot do yet; gtopo verify can",
+			  what);
 }
 
 int gt_coll_has_blocks(enum gt_coll coll)

@@ -21,6 +21,7 @@ struct gt_arena;
 struct gt_buf;
 struct gt_err;
 struct gt_plan_cluster;
+struct gt_plan_demand;
 struct gt_plan_template;
 
 enum gt_shape {
@@ -221,7 +222,8 @@ struct gt_plan_set {
  *     reduce-scatter: each rank's cheapest tree costs 1 on average.  Every
  *     byte leaves a tree behind, whatever the schedule;
  *   class any of what only moves (gt_coll_only_moves()): the cheapest paths of
- *     all pairs of ranks cost 1 together; in a cluster those that begin in one
+ *     all pairs of ranks cost 1 together, each times its part of the largest
+ *     block where there is a demand; in a cluster those that begin in one
  *     node, where crossing an uplink costs its price for each node below it.
  *     Every byte leaves a path behind, as long as it is passed on as it is;
  *   class tree, of an all-reduce: no tree, up and down together, does.
@@ -317,7 +319,10 @@ struct gt_plan {
 	struct gt_arena *arena;
 	const char *file; /* what it was read from, for messages, or NULL */
 	enum gt_coll coll;
-	uint32_t root;      /* of broadcast, reduce, gather, scatter */
+	uint32_t root; /* of broadcast, reduce, gather, scatter */
+	/* Of an all-to-all: what each pair has (plan/ir/demand.h); NULL: all
+	   the same. */
+	struct gt_plan_demand *demand;
 	int out_of_place;   /* it is right only where buffers do not overlap */
 	const char *digest; /* "sha256:...", or NULL */
 	const char *shape_digest; /* likewise */
@@ -422,6 +427,22 @@ int gt_coll_reduces(enum gt_coll coll);
 int gt_coll_only_moves(enum gt_coll coll);
 int gt_coll_has_pair(enum gt_coll coll, uint32_t n, uint32_t root,
 		     uint32_t from, uint32_t to);
+
+/*
+ * How much rank `from` has for rank `to` in a collective that only moves, of
+ * the gt_plan_most_units() that the pair with most has: 0 or 1 of 1, unless the
+ * collective is the plan's and that has a demand.
+ */
+uint32_t gt_plan_pair_units(const struct gt_plan *plan, enum gt_coll coll,
+			    uint32_t from, uint32_t to);
+uint32_t gt_plan_most_units(const struct gt_plan *plan, enum gt_coll coll);
+
+/*
+ * GT_EINPUT when the plan has a demand, which `what` cannot do: so far such
+ * plans are only found and verified.
+ */
+int gt_plan_need_even(const struct gt_plan *plan, const char *what,
+		      struct gt_err *err);
 
 /* Is the collective's larger buffer made of a block for each rank? */
 int gt_coll_has_blocks(enum gt_coll coll);

@@ -3,7 +3,9 @@
 #define GT_PLAN_JSON_JSON_H
 
 #include <stddef.h>
+#include <stdint.h>
 
+struct gt_arena;
 struct gt_buf;
 struct gt_err;
 struct gt_plan;
@@ -22,5 +24,14 @@ int gt_plan_read(const char *path, struct gt_plan **plan, struct gt_err *err);
 /* Read a plan from `len` bytes of text; messages call it `name`. */
 int gt_plan_parse(const char *name, const char *text, size_t len,
 		  struct gt_plan **plan, struct gt_err *err);
+
+/*
+ * Read the matrix of an all-to-all's bytes from a file: JSON, as the key
+ * "demand" of a plan has it, alone or under that key, or a line of numbers for
+ * each rank, with commas, blanks or semicolons between.  *n ranks; memory is
+ * the arena's.
+ */
+int gt_demand_read(const char *path, struct gt_arena *arena, uint32_t *n,
+		   uint64_t **bytes, struct gt_err *err);
 
 #endif

@@ -1,4 +1,6 @@
 gtopo_core_sources += \
+	%D%/demand.c \
+	%D%/demand_file.c \
 	%D%/print.c \
 	%D%/json.h \
 	%D%/print_cluster.c \

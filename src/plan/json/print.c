@@ -157,6 +157,7 @@ int gt_plan_print(const struct gt_plan *plan, struct gt_buf *out,
 		gt_print_cluster(plan, &json);
 	else
 		gt_print_ranks(&json, plan->nranks, plan->ranks, 1);
+	gt_print_demand(plan, &json);
 	print_link_list(plan, &json);
 	print_channels(plan, &json);
 	gt_print_proof(plan, &json);

@@ -15,6 +15,9 @@ struct gt_plan;
 struct gt_plan_channel;
 struct gt_plan_rank;
 
+/* The demand, if there is one. */
+void gt_print_demand(const struct gt_plan *plan, struct gt_json_writer *json);
+
 /* An optional text: nothing is written when it is NULL. */
 void gt_print_text(struct gt_json_writer *json, const char *key,
 		   const char *text);

@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+struct gt_arena;
 struct gt_err;
 struct gt_json;
 struct gt_plan;
@@ -18,6 +19,14 @@ struct gt_plan_select;
 /* "cluster", which stands in place of "ranks". */
 int gt_read_cluster(struct gt_plan_reader *reader, const struct gt_json *at,
 		    struct gt_err *err);
+
+/* "demand". */
+int gt_read_demand(struct gt_plan_reader *reader, const struct gt_json *root,
+		   struct gt_err *err);
+
+/* A matrix of bytes, of as many rows as numbers in each. */
+int gt_read_demand_matrix(const struct gt_json *at, struct gt_arena *arena,
+			  uint32_t *n, uint64_t **bytes, struct gt_err *err);
 
 /* "proof"; its value gives a tree without "gbs" its rate. */
 int gt_read_proof(struct gt_plan_reader *reader, const struct gt_json *root,

@@ -12,6 +12,7 @@
 
 /* The program of a rank in a flow, while it is made. */
 struct gt_flow_lowering {
+	const struct gt_plan *plan;
 	const struct gt_plan_channel *channel;
 	struct gt_channel_use use;
 	uint32_t n, rank, first_peer;
@@ -125,8 +126,7 @@ static void gt_flow_keep(struct gt_flow_lowering *flow)
 static int gt_flow_wants(const struct gt_flow_lowering *flow, uint32_t from,
 			 uint32_t to)
 {
-	return gt_coll_has_pair(flow->use.coll, flow->n, flow->use.root, from,
-				to);
+	return gt_plan_pair_units(flow->plan, flow->use.coll, from, to) > 0;
 }
 
 /*
@@ -182,7 +182,8 @@ static void gt_flow_find(struct gt_flow_lowering *flow)
 int gt_lower_flow(const struct gt_lowering *l, struct gt_err *err)
 {
 	size_t n = l->plan->nranks, npaths = l->channel->npaths;
-	struct gt_flow_lowering flow = {.channel = l->channel,
+	struct gt_flow_lowering flow = {.plan = l->plan,
+					.channel = l->channel,
 					.use = l->want->use,
 					.n = l->plan->nranks,
 					.rank = l->want->rank,

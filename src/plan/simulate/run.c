@@ -450,6 +450,16 @@ static int gt_sim_check_cell(const struct gt_sim *sim, uint32_t rank,
 	return GT_OK;
 }
 
+/* Has a demand nothing for this chunk of a rank's output? */
+static int gt_sim_is_empty(const struct gt_sim *sim, uint32_t rank,
+			   uint32_t chunk)
+{
+	uint32_t from = chunk / sim->per_block;
+
+	return sim->args->units && from != rank &&
+	       !sim->args->units[(size_t)from * sim->nranks + rank];
+}
+
 int gt_sim_check_result(struct gt_sim *sim, struct gt_err *err)
 {
 	const struct gt_sim_args *args = sim->args;
@@ -458,6 +468,7 @@ int gt_sim_check_result(struct gt_sim *sim, struct gt_err *err)
 	for (uint32_t r = 0; r < sim->nranks; r++)
 		for (uint32_t c = 0; c < sim->nchunks; c++) {
 			if (!gt_sim_has_output(args, r, c) ||
+			    gt_sim_is_empty(sim, r, c) ||
 			    (args->one_block &&
 			     c / sim->per_block != args->block))
 				continue;

@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "plan/ir/demand.h"
 #include "plan/ir/cluster_shrink.h"
 #include "plan/lower/lower.h"
 #include "plan/ir/plan.h"
@@ -73,6 +74,9 @@ static int gt_simulate_row(const struct gt_plan *plan, enum gt_coll coll,
 	struct gt_sim_args args = {.coll = coll,
 				   .root = plan->root,
 				   .nranks = plan->nranks,
+				   .units = plan->demand && coll == plan->coll
+						    ? plan->demand->units
+						    : NULL,
 				   .slots = row->slots ? row->slots
 						       : plan->fifo_slots,
 				   .file = plan->file};

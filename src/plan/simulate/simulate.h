@@ -48,6 +48,9 @@ struct gt_sim_args {
 	int inplace;
 	int one_block; /* only chunks of block `block` are moved */
 	uint32_t block;
+	/* all-to-all, [from * nranks + to]: 0 where nothing is moved; or NULL
+	 */
+	const uint32_t *units;
 	uint32_t channel;                  /* id, for messages */
 	const char *file;                  /* for messages, or NULL */
 	const struct gt_program *programs; /* [rank][lane] */

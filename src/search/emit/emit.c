@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "plan/ir/demand.h"
 #include "plan/ir/plan.h"
 #include "search/bound/bound.h"
 #include "search/emit/plan_builder.h"
@@ -68,6 +69,18 @@ static struct gt_plan_rank borrow_rank(const struct gt_search_request *request,
 		.dev = node->dev >= 0 ? (uint32_t)node->dev : 0,
 		.has_dev = node->dev >= 0,
 	};
+}
+
+/* The request's demand, whose numbers were checked when it was made. */
+static void emit_demand(struct gt_emitter *e)
+{
+	const struct gt_search_request *request = e->solution->request;
+
+	if (request->demand)
+		e->b.failed |=
+			gt_demand_new(request->nranks, request->demand->bytes,
+				      e->b.plan->arena, &e->b.plan->demand,
+				      NULL) != GT_OK;
 }
 
 static void emit_ranks(struct gt_emitter *e)
@@ -430,6 +443,7 @@ int gt_emit(const struct gt_solution *solution, struct gt_plan **plan,
 		return rc;
 	emit_head(&e);
 	emit_ranks(&e);
+	emit_demand(&e);
 	emit_links(&e);
 	if (!e.b.failed)
 		emit_channels(&e);

@@ -24,7 +24,7 @@ static struct gt_arena *gt_flow_paths_arena(const struct gt_flow_paths *flow)
 static int gt_flow_paths_pairs(struct gt_flow_paths *flow)
 {
 	uint32_t n = flow->forest->hops.n;
-	const unsigned char *wants = flow->forest->trees.wants;
+	const uint32_t *wants = flow->forest->trees.wants;
 
 	flow->pairs = gt_arena_array(gt_flow_paths_arena(flow), (size_t)n * n,
 				     sizeof(*flow->pairs));
@@ -43,11 +43,14 @@ static int gt_flow_paths_loads(struct gt_flow_paths *flow,
 			       struct gt_flow_path *path)
 {
 	const struct gt_tree_hops *hops = &flow->forest->hops;
+	const struct gt_flow_rank_pair *pair = &flow->pairs[path->pair];
+	uint32_t units =
+		flow->forest->trees.wants[pair->from * hops->n + pair->to];
 	int32_t *loads = flow->forest->entries;
 
 	memset(loads, 0, hops->nrows * sizeof(*loads));
 	for (uint32_t i = 0; i < path->nhops; i++)
-		gt_tree_hops_load(hops, path->routes[i], loads);
+		gt_tree_hops_load(hops, path->routes[i], units, loads);
 	for (uint32_t i = 0; i < hops->nrows; i++)
 		path->nloads += loads[i] != 0;
 	path->loads = gt_arena_array(gt_flow_paths_arena(flow), path->nloads,

@@ -33,7 +33,7 @@ struct gt_flow_rank_pair {
 struct gt_flow_paths {
 	struct gt_forest *forest;
 	const struct gt_forest_shares *shares;
-	struct gt_rat rate; /* of a pair */
+	struct gt_rat rate; /* of a unit of each pair */
 	struct gt_rat goal; /* what fewer channels are to reach */
 	int optimal;        /* the forest's prices say: no more than the goal */
 	uint32_t npairs, npaths, size;

@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "plan/ir/demand.h"
 #include "search/flow/paths.h"
 #include "search/graph/graph.h"
 #include "search/problem/fabric.h"
@@ -36,6 +37,15 @@ static int gt_flow_write_path(const struct gt_flow_paths *flow, uint32_t which,
 	return GT_OK;
 }
 
+/* The rate of the pair that has most, of one in units. */
+static int gt_flow_gbs(const struct gt_flow_paths *flow, struct gt_rat rate,
+		       struct gt_rat *gbs)
+{
+	const struct gt_plan_demand *demand = flow->forest->args->demand;
+
+	return gt_rat_mul(rate, GT_RAT(demand ? demand->most : 1, 1), gbs);
+}
+
 /* Make one of several equal parts of channel c. */
 static int gt_flow_channel(const struct gt_flow_paths *flow, uint32_t c,
 			   uint32_t parts, struct gt_proposal_channel *out)
@@ -54,7 +64,8 @@ static int gt_flow_channel(const struct gt_flow_paths *flow, uint32_t c,
 			return GT_ESYS;
 	return gt_rat_make(flow->nums[c], flow->den, &share) &&
 			       gt_rat_div(share, GT_RAT(parts, 1), &share) &&
-			       gt_rat_mul(flow->rate, share, &out->gbs)
+			       gt_flow_gbs(flow, flow->rate, &out->gbs) &&
+			       gt_rat_mul(out->gbs, share, &out->gbs)
 		       ? GT_OK
 		       : GT_ENO;
 }
@@ -64,7 +75,7 @@ static int gt_flow_is_mesh(const struct gt_flow_paths *flow)
 {
 	const struct gt_fabric *f = flow->forest->args->fabric;
 
-	if (flow->nchannels > 1 || f->open)
+	if (flow->nchannels > 1 || f->open || flow->forest->args->demand)
 		return 0;
 	for (uint32_t p = 0; p < flow->npairs; p++)
 		if (flow->paths[flow->pick[p]].nhops > 1)
@@ -135,26 +146,32 @@ static int gt_flow_channels(const struct gt_flow_paths *flow,
 						  "a channel's rate needs more "
 						  "than 64 bits");
 	proposal->nchannels = n * parts;
-	proposal->value = flow->rate;
+	if (!gt_flow_gbs(flow, flow->rate, &proposal->value))
+		return gt_err_set(err, GT_ESYS, NULL,
+				  "the flow's rate needs more than 64 bits");
 	if (gt_flow_is_mesh(flow))
 		proposal->shape = GT_SHAPE_MESH;
 	return GT_OK;
 }
 
-/* A forest's bound is for all senders together, a flow's for a pair. */
+/*
+ * A forest's bound is for all senders together, a flow's for the pair that has
+ * most.
+ */
 static int gt_flow_prove(struct gt_forest *f, struct gt_proposal *proposal,
 			 struct gt_err *err)
 {
-	struct gt_rat each = GT_RAT(f->nroots, 1);
+	const struct gt_plan_demand *demand = f->args->demand;
+	struct gt_rat each = GT_RAT(demand ? demand->most : 1, f->nroots);
 	int rc = gt_forest_prove(f, proposal, err);
 
 	if (rc && rc != GT_ENO)
 		return rc;
 	proposal->has_bound =
-		!rc && gt_rat_div(proposal->bound, each, &proposal->bound);
+		!rc && gt_rat_mul(proposal->bound, each, &proposal->bound);
 	for (uint32_t i = 0; proposal->has_bound && i < proposal->nprices; i++)
 		proposal->has_bound =
-			gt_rat_div(proposal->prices[i].price, each,
+			gt_rat_mul(proposal->prices[i].price, each,
 				   &proposal->prices[i].price);
 	if (!proposal->has_bound)
 		proposal->nprices = 0;
@@ -168,11 +185,15 @@ static int gt_flow_prove(struct gt_forest *f, struct gt_proposal *proposal,
 static void gt_flow_goal(struct gt_flow_paths *flow,
 			 const struct gt_proposal *proposal)
 {
+	const struct gt_plan_demand *demand = flow->forest->args->demand;
 	double rate = gt_rat_double(flow->rate);
+	struct gt_rat bound = flow->rate;
+	int found = proposal->has_bound &&
+		    gt_rat_div(proposal->bound,
+			       GT_RAT(demand ? demand->most : 1, 1), &bound);
 
-	flow->optimal = proposal->has_bound &&
-			gt_rat_double(proposal->bound) < rate * (1 + 1e-6);
-	flow->goal = flow->optimal ? proposal->bound : flow->rate;
+	flow->optimal = found && gt_rat_double(bound) < rate * (1 + 1e-6);
+	flow->goal = flow->optimal ? bound : flow->rate;
 }
 
 static int gt_concurrent_run(struct gt_forest *f, struct gt_proposal *proposal,

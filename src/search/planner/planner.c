@@ -58,6 +58,7 @@ static struct gt_planner *new_planner(const struct gt_planner_request *ask,
 		.rates = ask->rates,
 		.coll = gt_planner_coll(ask),
 		.root = ask->root,
+		.demand = ask->demand,
 		.max_channels = ask->max_channels,
 		.equal = ask->equal,
 		.trees_per_root = ask->trees_per_root,
@@ -98,6 +99,27 @@ static int check_root(uint32_t root, uint64_t nranks, struct gt_err *err)
 			  (uint32_t)nranks);
 }
 
+static int check_demand(const struct gt_planner_request *ask, uint32_t nranks,
+			struct gt_err *err)
+{
+	if (!ask->demand)
+		return GT_OK;
+	if (gt_planner_coll(ask) != GT_COLL_ALLTOALL ||
+	    (ask->algo != GT_PLANNER_AUTO && ask->algo != GT_PLANNER_FLOW &&
+	     ask->algo != GT_PLANNER_ALLTOALL))
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--demand is for --coll alltoall, and --algo "
+				  "auto or flow");
+	if (ask->explain)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--explain is not for plans with --demand");
+	if (ask->demand_ranks == nranks)
+		return GT_OK;
+	return gt_err_set(err, GT_EINPUT, "--demand",
+			  "the matrix is of %u ranks, but there are %u GPUs",
+			  ask->demand_ranks, nranks);
+}
+
 static int add_paths(struct gt_planner *p, const struct gt_topo *topo,
 		     struct gt_err *err)
 {
@@ -130,6 +152,8 @@ static int plan_machine(struct gt_planner *p, struct gt_err *err)
 	if (!rc)
 		rc = check_root(p->ask.root, p->one.nranks, err);
 	if (!rc)
+		rc = check_demand(&p->ask, p->one.nranks, err);
+	if (!rc)
 		rc = add_paths(p, p->topo, err);
 	if (rc)
 		return rc;
@@ -152,6 +176,8 @@ static int plan_flattened(struct gt_planner *p, struct gt_err *err)
 	p->one.flat = flat;
 	p->one.nranks = flat->fabric.nranks;
 	rc = check_root(p->ask.root, p->one.nranks, err);
+	if (!rc)
+		rc = check_demand(&p->ask, p->one.nranks, err);
 	return rc ? rc : search_one(p, err);
 }
 
@@ -391,7 +417,7 @@ static int plan_cluster(struct gt_planner *p, struct gt_err *err)
 		return rc;
 	}
 	rc = plan_flattened(p, err);
-	if (!rc && alike && ask->algo == GT_PLANNER_AUTO &&
+	if (!rc && alike && ask->algo == GT_PLANNER_AUTO && !ask->demand &&
 	    !ask->max_channels && gt_planner_coll(ask) == GT_COLL_ALLTOALL)
 		rc = try_quotient(p, err);
 	return rc;

@@ -20,7 +20,7 @@ enum gt_coll gt_planner_coll(const struct gt_planner_request *request)
 {
 	if (request->coll >= 0)
 		return (enum gt_coll)request->coll;
-	return request->algo == GT_PLANNER_FLOW ||
+	return request->demand || request->algo == GT_PLANNER_FLOW ||
 			       request->algo == GT_PLANNER_ALLTOALL
 		       ? GT_COLL_ALLTOALL
 		       : GT_COLL_ALLREDUCE;
@@ -34,6 +34,7 @@ enum option {
 	OPTION_TREES_PER_ROOT,
 	OPTION_MAX_CHANNELS,
 	OPTION_EXPLAIN,
+	OPTION_DEMAND,
 };
 
 /*
@@ -67,6 +68,9 @@ static const struct refusal refusals[] = {
 	 " needs a cluster file, or --nodes"},
 	{GT_PLANNER_ON_MACHINE, OPTION_TREES_PER_ROOT, ANY_COLL,
 	 ALGO(AUTO) | ALGO(FOREST) | ALGO(TREE), " is for --algo forest"},
+
+	{GT_PLANNER_ON_QUOTIENT, OPTION_DEMAND, ANY_COLL, 0,
+	 " is for one machine, or up to 64 GPUs"},
 
 	{GT_PLANNER_ON_QUOTIENT, OPTION_COLL, MOVING & ~COLL(ALLTOALL), 0,
 	 " is for one machine, or up to 64 GPUs; of more, alltoall is planned"},
@@ -117,6 +121,8 @@ static int is_given(const struct gt_planner_request *request,
 		return request->max_channels > 0;
 	case OPTION_EXPLAIN:
 		return request->explain;
+	case OPTION_DEMAND:
+		return request->demand != NULL;
 	default:
 		return 1;
 	}
@@ -133,6 +139,7 @@ static int say(const struct refusal *row,
 		[OPTION_TREES_PER_ROOT] = "trees-per-root",
 		[OPTION_MAX_CHANNELS] = "max-channels",
 		[OPTION_EXPLAIN] = "explain",
+		[OPTION_DEMAND] = "demand",
 	};
 	const char *value = "";
 

@@ -12,6 +12,7 @@
 
 struct gt_err;
 struct gt_budget;
+struct gt_plan_demand;
 
 enum gt_planner_algo {
 	GT_PLANNER_AUTO,
@@ -29,8 +30,11 @@ struct gt_planner_request {
 	enum gt_planner_algo algo;
 	int coll; /* enum gt_coll; -1: the first that the algorithm does */
 	enum gt_rates rates;
-	const char *gpus;        /* of each node; NULL: all */
-	uint32_t root;           /* rank, for collectives that have one */
+	const char *gpus; /* of each node; NULL: all */
+	uint32_t root;    /* rank, for collectives that have one */
+	/* Of an all-to-all among demand_ranks; NULL: all pairs have the same */
+	const struct gt_plan_demand *demand;
+	uint32_t demand_ranks;
 	uint32_t max_channels;   /* 0: no limit */
 	uint32_t trees_per_root; /* at most, of equal shares; 0: any */
 	int equal;               /* all channels have the same share */

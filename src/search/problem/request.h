@@ -16,16 +16,18 @@ struct gt_fabric;
 struct gt_paths;
 struct gt_budget;
 struct gt_flat_cluster;
+struct gt_plan_demand;
 
 struct gt_search_request {
 	const struct gt_topo *topo;
 	const struct gt_paths *paths;
 	enum gt_rates rates; /* which capacities the topology was read with */
 	enum gt_coll coll;
-	uint32_t root;           /* rank, for collectives that have one */
-	uint32_t max_channels;   /* 0: no limit */
-	int equal;               /* all channels have the same share */
-	uint32_t trees_per_root; /* at most, of equal shares; 0: any */
+	uint32_t root; /* rank, for collectives that have one */
+	const struct gt_plan_demand *demand; /* of an all-to-all, or NULL */
+	uint32_t max_channels;               /* 0: no limit */
+	int equal;                      /* all channels have the same share */
+	uint32_t trees_per_root;        /* at most, of equal shares; 0: any */
 	const struct gt_budget *budget; /* or NULL */
 	uint32_t nranks;
 	const uint32_t *gpus; /* nodes, in order of rank */

@@ -18,6 +18,7 @@ struct gt_err;
 struct gt_fabric;
 struct gt_fabric_route;
 struct gt_budget;
+struct gt_plan_demand;
 
 /* How a pair's block goes: over nhops routes, from ranks[0] to ranks[nhops]. */
 struct gt_proposal_path {
@@ -90,7 +91,8 @@ struct gt_shape_args {
 	const struct gt_fabric *fabric;
 	enum gt_coll coll;
 	uint32_t root;
-	uint32_t max_channels; /* 0: no limit */
+	const struct gt_plan_demand *demand; /* of an all-to-all; or NULL */
+	uint32_t max_channels;               /* 0: no limit */
 	int bare; /* the value counts, not how few channels there are */
 	const struct gt_budget *budget; /* or NULL */
 	struct gt_arena *arena;         /* owns what is proposed */

@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "plan/ir/demand.h"
 #include "search/graph/graph.h"
 #include "search/lp/lp.h"
 #include "search/problem/fabric.h"
@@ -15,6 +16,12 @@
 
 /* Dearer than any hop of a tree in use; no hop is dearer still. */
 #define GT_FOREST_DEAR (INT64_C(1) << 50)
+
+/*
+ * What blocks cost together is at most counted as this, of which all roots'
+ * fit 64 bits.  To count less makes a bound weaker, not wrong.
+ */
+#define GT_FOREST_MOST (INT64_C(1) << 56)
 
 static int gt_forest_scratch(struct gt_forest *f)
 {
@@ -83,7 +90,8 @@ static int gt_forest_senders(struct gt_forest *f)
 {
 	const struct gt_shape_args *args = f->args;
 	uint32_t n = f->hops.n;
-	unsigned char *wants = gt_arena_alloc(args->arena, (size_t)n * n);
+	uint32_t *wants =
+		gt_arena_array(args->arena, (size_t)n * n, sizeof(*wants));
 
 	f->starts = gt_arena_array(args->arena, n, sizeof(*f->starts));
 	f->place = gt_arena_array(args->arena, n, sizeof(*f->place));
@@ -93,9 +101,12 @@ static int gt_forest_senders(struct gt_forest *f)
 		int any = 0;
 
 		for (uint32_t j = 0; j < n; j++) {
-			wants[i * n + j] = (unsigned char)gt_coll_has_pair(
-				args->coll, n, args->root, i, j);
-			any |= wants[i * n + j];
+			wants[i * n + j] =
+				args->demand ? args->demand->units[i * n + j]
+					     : (uint32_t)gt_coll_has_pair(
+						       args->coll, n,
+						       args->root, i, j);
+			any |= wants[i * n + j] > 0;
 		}
 		f->place[i] = f->nstarts;
 		f->starts[f->nstarts] = i;
@@ -162,11 +173,10 @@ int gt_forest_weigh(struct gt_forest *f)
 int64_t gt_forest_shortest(struct gt_forest *f, uint32_t root)
 {
 	uint32_t n = f->hops.n;
-	int64_t sum = 0;
+	__int128 sum = 0;
 
 	gt_shortest_paths(n, f->mixed, root, f->far, f->parent);
 	for (uint32_t v = 0; v < n; v++)
-		if (f->trees.wants[root * n + v])
-			sum += f->far[v];
-	return sum;
+		sum += (__int128)f->trees.wants[root * n + v] * f->far[v];
+	return sum < GT_FOREST_MOST ? (int64_t)sum : GT_FOREST_MOST;
 }

@@ -303,15 +303,16 @@ const struct gt_fabric_route *gt_tree_hops_route(
 }
 
 void gt_tree_hops_load(const struct gt_tree_hops *hops, uint32_t route,
-		       int32_t *loads)
+		       uint32_t units, int32_t *loads)
 {
 	const struct gt_fabric_route *r = &hops->routes[route];
 	const struct gt_link_rows *fixed = hops->fixed;
 
 	for (uint32_t k = 0; !fixed && k < r->nlinks; k++)
-		loads[hops->row[r->links[k]]]++;
+		loads[hops->row[r->links[k]]] += (int32_t)units;
 	if (!fixed)
 		return;
 	for (uint32_t k = fixed->first[route]; k < fixed->first[route + 1]; k++)
-		loads[fixed->uses[k].row] += (int32_t)fixed->uses[k].load;
+		loads[fixed->uses[k].row] +=
+			(int32_t)(units * fixed->uses[k].load);
 }

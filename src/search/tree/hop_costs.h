@@ -62,8 +62,8 @@ int gt_tree_hops_price(struct gt_tree_hops *hops, const int64_t *prices);
 const struct gt_fabric_route *gt_tree_hops_route(
 	const struct gt_tree_hops *hops, uint32_t route);
 
-/* Add what the route loads to loads[row]. */
+/* Add what so many units load a route with to loads[row]. */
 void gt_tree_hops_load(const struct gt_tree_hops *hops, uint32_t route,
-		       int32_t *loads);
+		       uint32_t units, int32_t *loads);
 
 #endif

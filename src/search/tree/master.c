@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "plan/ir/demand.h"
 #include "plan/ir/plan.h"
 #include "search/graph/graph.h"
 #include "search/lp/column_generation.h"
@@ -177,8 +178,13 @@ static int64_t gt_forest_worth(const struct gt_forest *f, uint32_t i)
 static double gt_forest_value(void *arg)
 {
 	const struct gt_forest *f = arg;
+	const struct gt_plan_demand *demand = f->args->demand;
+	double rate = gt_lp_values(f->lp)[0] * f->unit_gbs;
 
-	return gt_lp_values(f->lp)[0] * f->nroots * f->unit_gbs *
+	if (demand)
+		return rate * demand->most *
+		       gt_rat_double(gt_demand_busiest(demand, f->hops.n, 1));
+	return rate * f->nroots *
 	       gt_coll_busbw_factor(f->args->coll, f->hops.n);
 }
 

@@ -82,7 +82,8 @@ static int gt_tree_pool_fill_blocks(struct gt_tree_pool *trees, uint32_t root,
 				return 0;
 			at[v] = parent[v];
 			at[n + v] = hops->pick[parent[v] * n + v];
-			gt_tree_hops_load(hops, at[n + v], loads);
+			gt_tree_hops_load(hops, at[n + v],
+					  trees->wants[root * n + to], loads);
 		}
 	return 1;
 }
@@ -110,13 +111,13 @@ static int gt_tree_pool_fill(struct gt_tree_pool *trees, uint32_t root,
 			if (hops->cost[p * n + v] >= GT_TREE_NO_HOP)
 				return 0;
 			at[n + v] = hops->pick[p * n + v];
-			gt_tree_hops_load(hops, at[n + v], loads);
+			gt_tree_hops_load(hops, at[n + v], 1, loads);
 		}
 		if (trees->use & GT_TREE_UP) {
 			if (hops->cost[v * n + p] >= GT_TREE_NO_HOP)
 				return 0;
 			at[2 * n + v] = hops->pick[v * n + p];
-			gt_tree_hops_load(hops, at[2 * n + v], loads);
+			gt_tree_hops_load(hops, at[2 * n + v], 1, loads);
 		}
 	}
 	return 1;

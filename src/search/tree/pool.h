@@ -38,8 +38,11 @@ struct gt_pool_tree {
 struct gt_tree_pool {
 	struct gt_tree_hops *hops;
 	unsigned int use; /* enum gt_tree_use */
-	/* [root * n + rank]: has it a block for the rank?  NULL: one for all */
-	const unsigned char *wants;
+	/*
+	 * [root * n + rank]: how many units it has for the rank; NULL: one
+	 * block for all
+	 */
+	const uint32_t *wants;
 	uint32_t ntrees, size;
 	struct gt_pool_tree *trees;
 	uint32_t *ranks; /* parents and routes of all trees */

@@ -121,7 +121,8 @@ static int add_channel_loads(const struct gt_plan *plan,
 
 	for (uint32_t i = 0; !rc && i < channel->nhops; i++) {
 		const struct gt_plan_hop *hop = &channel->hops[i];
-		double gbs = gt_rat_double(channel->gbs) * uses[i];
+		double gbs = gt_rat_double(channel->gbs) * uses[i] /
+			     gt_plan_most_units(plan, row->coll);
 
 		for (uint32_t k = 0; k < hop->nroute; k++) {
 			uint32_t link = hop->route[k];

@@ -31,6 +31,7 @@ struct gt_paths {
 	struct gt_path *paths; /* nends x nends */
 	uint32_t *nvlink;      /* direct links, ngpus x ngpus, or GT_NONE */
 	uint32_t *to_nvs, *from_nvs; /* a GPU's links to and from NVSwitch */
+	int relayed;                 /* may GPUs relay? */
 };
 
 static struct gt_path *gt_paths_at(const struct gt_paths *paths, uint32_t from,
@@ -202,7 +203,7 @@ static int gt_paths_gpus(const struct gt_paths *paths, uint32_t from,
 
 	if (n)
 		return gt_path_set(paths, links, n, best);
-	for (uint32_t via = 0; via < topo->ngpus; via++) {
+	for (uint32_t via = 0; via < topo->ngpus && paths->relayed; via++) {
 		links[0] = paths->nvlink[(size_t)from * topo->ngpus + via];
 		links[1] = paths->nvlink[(size_t)via * topo->ngpus + to];
 		if (links[0] == GT_NONE || links[1] == GT_NONE ||
@@ -258,7 +259,7 @@ static int gt_paths_fill(const struct gt_paths *paths,
 	for (uint32_t i = 0; i < ngpus; i++)
 		for (uint32_t j = 0; j < ngpus && good; j++)
 			good = i == j || gt_paths_gpus(paths, i, j);
-	for (uint32_t i = 0; i < ngpus; i++)
+	for (uint32_t i = 0; i < ngpus && paths->relayed; i++)
 		for (uint32_t via = 0; via < ngpus; via++) {
 			if (via == i ||
 			    gt_paths_at(paths, i, via)->kind != GT_PATH_NVL)
@@ -309,13 +310,17 @@ free_arena:
 	return NULL;
 }
 
-int gt_paths_new(const struct gt_topo *topo, struct gt_paths **out,
-		 struct gt_err *err)
+static int gt_paths_make(const struct gt_topo *topo, int relayed,
+			 struct gt_paths **out, struct gt_err *err)
 {
 	struct gt_paths *paths = gt_paths_alloc(topo);
 	struct gt_route_search *search = gt_route_search_new(topo);
-	int good = paths && search && gt_paths_fill(paths, search);
+	int good = paths && search;
 
+	if (good) {
+		paths->relayed = relayed;
+		good = gt_paths_fill(paths, search);
+	}
 	gt_route_search_free(search);
 	if (!good) {
 		gt_paths_free(paths);
@@ -323,6 +328,18 @@ int gt_paths_new(const struct gt_topo *topo, struct gt_paths **out,
 	}
 	*out = paths;
 	return GT_OK;
+}
+
+int gt_paths_new(const struct gt_topo *topo, struct gt_paths **paths,
+		 struct gt_err *err)
+{
+	return gt_paths_make(topo, 1, paths, err);
+}
+
+int gt_paths_new_direct(const struct gt_topo *topo, struct gt_paths **paths,
+			struct gt_err *err)
+{
+	return gt_paths_make(topo, 0, paths, err);
 }
 
 void gt_paths_free(struct gt_paths *paths)

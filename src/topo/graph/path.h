@@ -35,6 +35,11 @@ struct gt_path {
 /* Compute all routes; the topology must outlive them.  Only memory can fail. */
 int gt_paths_new(const struct gt_topo *topo, struct gt_paths **paths,
 		 struct gt_err *err);
+
+/* Compute the routes that there are if no GPU relays (neither NVB nor PXN). */
+int gt_paths_new_direct(const struct gt_topo *topo, struct gt_paths **paths,
+			struct gt_err *err);
+
 void gt_paths_free(struct gt_paths *paths);
 
 /*

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "plan/ir/demand.h"
 #include "plan/ir/plan.h"
 #include "search/lp/lp.h"
 #include "search/problem/shape.h"
@@ -29,10 +30,19 @@ static void search(const struct gt_shape_args *args, struct gt_proposal *p)
 		fail_msg("%s", err.text);
 }
 
+/* What a rank has for another one, of most() that some pair has. */
 static int pairs(const struct gt_shape_args *args, uint32_t from, uint32_t to)
 {
+	if (args->demand)
+		return (int)
+			args->demand->units[from * args->fabric->nranks + to];
 	return gt_coll_has_pair(args->coll, args->fabric->nranks, args->root,
 				from, to);
+}
+
+static int64_t most(const struct gt_shape_args *args)
+{
+	return args->demand ? args->demand->most : 1;
 }
 
 /* All pairs have a way, over routes from rank to rank. */
@@ -46,16 +56,19 @@ static void expect_channel(const struct gt_shape_args *args,
 
 	for (uint32_t i = 0; i < c->npaths; i++) {
 		const struct gt_proposal_path *path = &c->paths[i];
+		uint32_t from = path->ranks[0], to = path->ranks[path->nhops];
+		struct gt_rat gbs = GT_RAT(pairs(args, from, to), most(args));
 
-		met[path->ranks[0] * n + path->ranks[path->nhops]]++;
+		assert_true(gt_rat_mul(c->gbs, gbs, &gbs));
+		met[from * n + to]++;
 		for (uint32_t k = 0; k < path->nhops; k++) {
 			expect_route(f, path->routes[k], path->ranks[k],
 				     path->ranks[k + 1]);
-			add_load(f, path->routes[k], c->gbs, load);
+			add_load(f, path->routes[k], gbs, load);
 		}
 	}
 	for (uint32_t i = 0; i < n * n; i++)
-		assert_int_equal(met[i], pairs(args, i / n, i % n));
+		assert_int_equal(met[i], pairs(args, i / n, i % n) > 0);
 	free(met);
 }
 
@@ -165,7 +178,7 @@ static double best_rate(const struct gt_shape_args *args)
 	nhops = list_hops(f, hops);
 	add_flows(f, hops, nhops, lp, entries);
 	assert_int_equal(gt_lp_solve(lp), 0);
-	best = gt_lp_values(lp)[0];
+	best = gt_lp_values(lp)[0] * (double)most(args);
 	gt_lp_free(lp);
 	free(hops);
 	free(upper);
@@ -224,7 +237,9 @@ static void expect_lengths(const struct gt_shape_args *args,
 				      far[i / n * n + k] + far[k * n + i % n]);
 	for (uint32_t i = 0; i < f->nranks * f->nranks; i++)
 		if (pairs(args, i / f->nranks, i % f->nranks))
-			sum += far[i / f->nranks * n + i % f->nranks];
+			sum += far[i / f->nranks * n + i % f->nranks] *
+			       pairs(args, i / f->nranks, i % f->nranks) /
+			       (double)most(args);
 	assert_true(sum > 1 - 1e-9);
 	assert_true(worth < gt_rat_double(p->bound) * (1 + 1e-9));
 	free(hops);
@@ -272,6 +287,79 @@ static void test_open_routes(void **state)
 		expect_best);
 }
 
+/* Some pairs have nothing, some much; small numbers or large ones. */
+static const struct gt_plan_demand *random_demand(const struct gt_fabric *f,
+						  struct gt_random *c,
+						  struct gt_arena *arena)
+{
+	uint32_t n = f->nranks, largest = gt_random(c, 2) ? 9 : 20000;
+	uint64_t *bytes = gt_arena_array(arena, n * n, sizeof(*bytes));
+	struct gt_plan_demand *demand;
+
+	for (uint32_t i = 0; i < n * n; i++)
+		if (gt_random(c, 4))
+			bytes[i] = 512 * gt_random(c, largest);
+	bytes[1] += 512;
+	assert_int_equal(gt_demand_new(n, bytes, arena, &demand, NULL), GT_OK);
+	return demand;
+}
+
+/* Reached and proved, but for rounding: prices have 64 bits. */
+static void expect_demand(struct gt_shape_args *args)
+{
+	static struct gt_random c = {41};
+	struct gt_proposal p;
+	double best;
+
+	args->demand = random_demand(args->fabric, &c, args->arena);
+	args->max_channels = ALL_CHANNELS;
+	best = best_rate(args);
+	search(args, &p);
+	expect_fits(args, &p);
+	assert_true(p.has_bound);
+	expect_lengths(args, &p);
+	assert_true(fabs(gt_rat_double(p.value) / best - 1) < 1e-6);
+	assert_true(fabs(gt_rat_double(p.bound) / best - 1) < 1e-6);
+}
+
+static const enum gt_coll alltoall[] = {GT_COLL_ALLTOALL};
+
+static void test_demands(void **state)
+{
+	(void)state;
+	fabrics_each(&(struct fabrics){random_fabric, 23, 60, alltoall, 1},
+		     expect_demand);
+	fabrics_each(&(struct fabrics){random_open_fabric, 29, 40, alltoall, 1},
+		     expect_demand);
+}
+
+/* What is the same for all is an all-to-all, exactly. */
+static void expect_alike(struct gt_shape_args *args)
+{
+	uint32_t n = args->fabric->nranks;
+	uint64_t *bytes = gt_arena_array(args->arena, n * n, sizeof(*bytes));
+	struct gt_plan_demand *demand;
+	struct gt_proposal with, without;
+
+	for (uint32_t i = 0; i < n * n; i++)
+		bytes[i] = 4096;
+	assert_int_equal(gt_demand_new(n, bytes, args->arena, &demand, NULL),
+			 GT_OK);
+	search(args, &without);
+	args->demand = demand;
+	search(args, &with);
+	expect_fits(args, &with);
+	expect_equal(with.value, without.value);
+	expect_equal(with.bound, without.bound);
+}
+
+static void test_demand_of_one_size(void **state)
+{
+	(void)state;
+	fabrics_each(&(struct fabrics){random_fabric, 31, 30, alltoall, 1},
+		     expect_alike);
+}
+
 /* Bytes of the result over time: n blocks at a pair's rate. */
 static void expect_row(const struct gt_fabric *f, struct gt_arena *arena,
 		       enum gt_coll coll, const char *want)
@@ -307,6 +395,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fixed_routes),
 		cmocka_unit_test(test_open_routes),
+		cmocka_unit_test(test_demands),
+		cmocka_unit_test(test_demand_of_one_size),
 		cmocka_unit_test(test_known),
 	};
 

@@ -1,0 +1,13 @@
+# which GPUs of a machine to take
+gtopo_core_sources += \
+	%D%/network.c \
+	%D%/network.h \
+	%D%/pick.c \
+	%D%/pick.h \
+	%D%/read.c \
+	%D%/routes.c \
+	%D%/routes.h \
+	%D%/worth.c \
+	%D%/worth.h
+
+EXTRA_DIST += %D%/README.md

@@ -1,0 +1,141 @@
+# gtopo search --demand: an alltoall whose blocks are not all alike.
+
+load common
+
+setup() {
+	xml=$GTOPO_SRC/share/xml
+	cd "$BATS_TEST_TMPDIR" || return
+	cat >demand.csv <<-END
+		0,3,5,2
+		4,0,0,9
+		5,1,0,2
+		1,7,3,0
+	END
+}
+
+search() {
+	gtopo search --gpus 0-3 "$@" "$xml/dgx-1v.xml"
+}
+
+@test "a table, an array and a plan's key say the same" {
+	search --demand demand.csv -o csv.json
+	sed 's/,/ ;\t/g; 2s/^/\n/' demand.csv >blanks.txt
+	search --demand blanks.txt | cmp - csv.json
+	sed 's/.*/[&],/; 1s/^/[/; $s/,$/]/' demand.csv >array.json
+	search --demand - <array.json | cmp - csv.json
+	search --demand csv.json | cmp - csv.json
+	# Only the proportions count, and the diagonal does not.
+	sed 's/[1-9]/&000/g; s/^0/77/' demand.csv >large.csv
+	search --demand large.csv | grep -v '^    \[\|_gbs' >large
+	grep -v '^    \[\|_gbs' csv.json | cmp - large
+	follows plan-1 csv.json
+}
+
+@test "the best there is, proved, whatever the machine" {
+	for machine in dgx-1v dgx-h100 pcie-8gpu mi250x; do
+		for ((i = 0; i < 8; i++)); do
+			for ((j = 0; j < 8; j++)); do
+				printf '%s ' $((i == j ? 0 : (7 * i + 3 * j) % 5))
+			done
+			echo
+		done >eight
+		gtopo search --demand eight -o plan.json "$xml/$machine.xml"
+		run_split gtopo verify --topology "$xml/$machine.xml" plan.json
+		want 0 ""
+		[[ $out == *"any schedule over its routes: "*", proven"* ]]
+		[[ $out == *" optimal, "* || $out == *" reached"* ]]
+	done
+	# One pair alone has all that goes from the one to the other.
+	printf '0 1\n0 0\n' >pair
+	gtopo search --gpus 0,1 --demand pair "$xml/dgx-h100.xml" |
+		grep -q '"value": "1854/5"'
+	# What is alike is an alltoall.
+	printf '6 6 6 6\n%.0s' 1 2 3 4 >alike
+	[ "$(search --demand alike | grep '"value"')" = \
+		"$(search --coll alltoall | grep '"value"')" ]
+}
+
+@test "a switch is full where a rank has most, and nowhere else" {
+	printf '0 9 9 9\n1 0 1 1\n2 1 0 1\n2 1 1 0\n' >most
+	gtopo search --gpus 0-3 --demand most -o plan.json "$xml/dgx-h100.xml"
+	run_split gtopo verify plan.json
+	[[ $out == *"value     370.8 GB/s busbw (370.8 algbw)"* ]]
+	[[ $out == *"any schedule over its routes: optimal, proven"* ]]
+}
+
+@test "more than a million units are rounded up" {
+	printf '0 1000000007 3\n999999937 0 5\n7 11 0\n' >fine
+	run_split gtopo search --gpus 0-2 --demand fine -o plan.json \
+		"$xml/dgx-1v.xml"
+	want 0 "gtopo search: fine: planned for whole multiples of 2048 bytes, \
+to which the demand is rounded up"
+	grep -q '\[0, 1000001536, 2048\]' plan.json
+	gtopo verify plan.json
+}
+
+@test "several nodes, up to 64 GPUs" {
+	for ((i = 0; i < 16; i++)); do
+		for ((j = 0; j < 16; j++)); do
+			printf '%s ' $(((i + 2 * j) % 3))
+		done
+		echo
+	done >sixteen
+	gtopo search --demand sixteen -o plan.json "$xml/2x-dgx-h100.xml"
+	gtopo verify plan.json | grep -q ', proven'
+	run_split gtopo search --nodes 16 --demand sixteen "$xml/dgx-h100.xml"
+	want 2 "gtopo search: --demand is for one machine, or up to 64 GPUs"
+}
+
+@test "what cannot take it says so" {
+	search --demand demand.csv -o plan.json
+	local why="plan.json: has a demand, blocks that are not all alike, \
+which gtopo"
+	for command in 'run --plan plan.json --device host' \
+		'tune --plan plan.json --device host' 'predict plan.json' \
+		'export --to dot plan.json'; do
+		# shellcheck disable=SC2086
+		run_split gtopo $command
+		want 2 "gtopo ${command%% *}: $why ${command%% *} cannot do \
+yet; gtopo verify can"
+	done
+	run_split gtopo show --dot --plan plan.json "$xml/dgx-1v.xml"
+	want 2 "gtopo show: $why show cannot do yet; gtopo verify can"
+	for options in '--coll allgather' '--algo ring' '--algo mesh'; do
+		# shellcheck disable=SC2086
+		run_split search $options --demand demand.csv
+		want 2 "gtopo search: --demand is for --coll alltoall, and \
+--algo auto or flow"
+	done
+	run_split search --explain --demand demand.csv
+	want 2 "gtopo search: --explain is not for plans with --demand"
+}
+
+@test "files that are no demand" {
+	run_split gtopo search --demand demand.csv "$xml/dgx-1v.xml"
+	want 2 "gtopo search: --demand: the matrix is of 4 ranks, but there are \
+8 GPUs"
+	# wrong TEXT COMPLAINT
+	wrong() {
+		printf "$1" >bad
+		run_split search --demand bad
+		want 2 "gtopo search: $2"
+	}
+	wrong '' "bad: is empty"
+	wrong '0 1\n2 x\n' "bad:2: what is no whole number stands there"
+	wrong '0 1\n2 -3\n' "bad:2: what is no whole number stands there"
+	wrong '0 1.5\n2 3\n' "bad:1: what is no whole number stands there"
+	wrong '0 1\0\n2 3\n' "bad:1: what is no whole number stands there"
+	wrong '0 1\n2 3 4\n' \
+		"bad:2: the line has not as many numbers as those before"
+	wrong '0 1\n' "bad: has 1 lines of 2 numbers; a demand has as many as \
+there are ranks"
+	wrong '0 99999999999999999999\n1 0\n' \
+		"bad:1: a number needs more than 64 bits"
+	wrong '0 4611686018427387904\n4611686018427387904 0\n' \
+		"demand: the sum of all bytes needs more than 62 bits"
+	wrong '5 0\n0 5\n' "demand: no rank has bytes for another one"
+	wrong '{"demands": []}' "bad: 'demand' is missing"
+	wrong '[[0, 1], [2]]' "bad: [1]: has 1 numbers for 2 ranks"
+	wrong '[[0, 1], [2, -1]]' \
+		"bad: [1][1]: '-1' is not within 0 and 9223372036854775807"
+}
