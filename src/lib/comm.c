@@ -19,6 +19,8 @@
 
 static const int64_t GT_COMM_TIMEOUT_MAX_MS = INT64_C(1) << 40;
 
+enum { GT_COMM_LOOK_NS = 20000000 };
+
 const char *gtopo_version(void)
 {
 	return PACKAGE_VERSION;
@@ -214,11 +216,20 @@ static void gt_comm_print_err(const struct gt_err *err, char *message,
 		gt_err_words(err, message, size);
 }
 
-int gt_comm_ready(struct gtopo_comm *comm, struct gt_err *err)
+int gt_comm_ready(struct gtopo_comm *comm, const _Atomic int *stop,
+		  struct gt_err *err)
 {
 	int state;
 
 	pthread_mutex_lock(&comm->mutex);
+	while (stop && comm->state == GTOPO_IN_PROGRESS) {
+		gt_comm_sleep(comm, gt_clock_ns() + GT_COMM_LOOK_NS);
+		if (!atomic_load(stop))
+			continue;
+		pthread_mutex_unlock(&comm->mutex);
+		gtopo_comm_abort(comm);
+		pthread_mutex_lock(&comm->mutex);
+	}
 	state = gt_comm_await_open(comm);
 	*err = comm->err;
 	pthread_mutex_unlock(&comm->mutex);
@@ -241,7 +252,7 @@ int gtopo_comm_create(const struct gtopo_config *config,
 	if (!rc && (rc = gt_comm_begin(comm, config, &err)))
 		gt_comm_free(comm);
 	if (!rc && !(config->flags & GTOPO_NONBLOCKING)) {
-		rc = gt_comm_ready(comm, &err);
+		rc = gt_comm_ready(comm, NULL, &err);
 		if (rc)
 			gtopo_comm_destroy(comm);
 	}
@@ -301,7 +312,8 @@ int gt_comm_verdict(struct gtopo_comm *comm, int *lost, struct gt_err *err)
 
 	gt_err_init(&why);
 	pthread_mutex_lock(&comm->mutex);
-	*lost = comm->world && gt_world_failed(comm->world, &why);
+	*lost = comm->lost ||
+		(comm->world && gt_world_failed(comm->world, &why));
 	rc = comm->state < 0 ? comm->state : *lost ? GT_ESYS : GT_OK;
 	if (rc)
 		*err = comm->state < 0 ? comm->err : why;

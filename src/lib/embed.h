@@ -21,8 +21,12 @@ int gt_comm_embed(const struct gtopo_config *config, struct gt_plan *plan,
 		  const struct gt_world_config *job, struct gtopo_comm **comm,
 		  struct gt_err *err);
 
-/* Wait until it is made, and say how that went. */
-int gt_comm_ready(struct gtopo_comm *comm, struct gt_err *err);
+/*
+ * Wait until it is made, and say how that went.  It is aborted when *stop is
+ * set meanwhile; stop may be NULL.
+ */
+int gt_comm_ready(struct gtopo_comm *comm, const _Atomic int *stop,
+		  struct gt_err *err);
 
 /*
  * Why the communicator's operations end: GT_OK while they do not, or the code

@@ -45,7 +45,8 @@ struct gt_backend {
 
 	/*
 	 * Begin to make this rank's communicator of a team, which is the
-	 * caller's; all ranks do so.  Returns before the others have come.
+	 * caller's and must outlive it; all ranks do so.  Returns before the
+	 * others have come, and where it fails it ends the team.
 	 */
 	int (*start)(struct gt_team *team, const struct gt_cuda *cuda,
 		     struct gt_backend_comm **comm, struct gt_err *err);

@@ -22,6 +22,7 @@
 struct gt_backend_comm {
 	struct gtopo_comm *lib;
 	const struct gt_cuda *cuda;
+	struct gt_team *team; /* outlives it */
 	int rank;
 	/* Calls on streams that are not over; the one who takes the last away
 	 * wakes whoever closes. */
@@ -52,6 +53,7 @@ static int gt_lib_start(struct gt_team *team, const struct gt_cuda *cuda,
 	config.flags = cuda->on_host ? 0 : GTOPO_BEST;
 	if (!rc) {
 		comm->cuda = cuda;
+		comm->team = team;
 		comm->rank = (int)team->rank;
 		pthread_mutex_init(&comm->mutex, NULL);
 		pthread_cond_init(&comm->idle, NULL);
@@ -60,6 +62,8 @@ static int gt_lib_start(struct gt_team *team, const struct gt_cuda *cuda,
 		team->engine.listen_fd = -1;
 	}
 	if (rc) {
+		if (team->world)
+			gt_world_abort(team->world, err->text);
 		free(comm);
 		return rc;
 	}
@@ -85,7 +89,16 @@ static int gt_lib_state(struct gt_backend_comm *comm, int *lost,
 
 static int gt_lib_await(struct gt_backend_comm *comm, struct gt_err *err)
 {
-	return gt_comm_ready(comm->lib, err);
+	const _Atomic int *end =
+		comm->team->world ? gt_world_end_flag(comm->team->world) : NULL;
+	int rc = gt_comm_ready(comm->lib, end, err);
+
+	/* The team tells more than the abort that follows from it. */
+	if (rc && end && atomic_load(end)) {
+		gt_err_init(err);
+		gt_world_failed(comm->team->world, err);
+	}
+	return rc;
 }
 
 /* The operator of a call, which is made for it where it multiplies first. */

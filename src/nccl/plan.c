@@ -97,8 +97,6 @@ int gt_team_plan(struct gt_team *team, struct gt_plan **plan,
 
 	if (!rc && !team->rank)
 		rc = gt_team_choose(team, &text, err);
-	if (rc && team->world)
-		gt_world_abort(team->world, err->text);
 	if (parts)
 		parts[0] = (struct gt_world_part){text.text, text.len};
 	if (!rc && team->world)

@@ -28,28 +28,27 @@ static int gt_task_introduce(const struct gt_face *face,
 		  : GT_OK;
 }
 
-/* GPUs, and processes, that ranks of this team cannot have together. */
+/*
+ * GPUs, and processes, that ranks of this team cannot have together.  All ranks
+ * see it alike, so none has to tell the others.
+ */
 static int gt_task_check_gpus(const struct gt_face *face,
 			      const struct gt_team *team, struct gt_err *err)
 {
-	const struct gt_team_member *me = &team->members[team->rank];
-	uint32_t other;
+	uint32_t one, other;
 
 	if (!getenv("NCCL_MULTI_RANK_GPU_ENABLE") &&
-	    gt_team_shares_gpu(team, &other))
+	    gt_team_find_pair(team, 0, &one, &other))
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "Duplicate GPU detected: rank %u and rank "
 				  "%u both have device %s",
-				  team->rank, other, me->bus_id);
-	for (uint32_t r = 0; !face->cuda->on_host && r < team->size; r++)
-		if (r != team->rank && team->members[r].pid == me->pid &&
-		    !strcmp(team->members[r].host, me->host))
-			return gt_err_set(err, GT_EINPUT, NULL,
-					  "ranks %u and %u are in one "
-					  "process; on GPUs gtopo has a "
-					  "process for each rank of a "
-					  "communicator",
-					  team->rank, r);
+				  one, other, team->members[one].bus_id);
+	if (!face->cuda->on_host && gt_team_find_pair(team, 1, &one, &other))
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "ranks %u and %u are in one process; on "
+				  "GPUs gtopo has a process for each rank of "
+				  "a communicator",
+				  one, other);
 	return GT_OK;
 }
 
@@ -65,11 +64,8 @@ static int gt_task_equip(struct gt_face *face, struct gt_team *team,
 	pthread_mutex_unlock(&face->mutex);
 	if (!rc)
 		rc = face->ops->start(team, face->cuda, &comm, err);
-	if (rc) {
-		if (team->world)
-			gt_world_abort(team->world, err->text);
+	if (rc)
 		return rc;
-	}
 	atomic_store(&face->comm, comm);
 	if (atomic_load(&face->stop))
 		face->ops->abort(comm);

@@ -245,19 +245,26 @@ void gt_team_close(struct gt_team *team)
 	free(team);
 }
 
-int gt_team_shares_gpu(const struct gt_team *team, uint32_t *other)
+static int gt_team_share(const struct gt_team_member *a,
+			 const struct gt_team_member *b, int processes)
 {
-	const struct gt_team_member *me = &team->members[team->rank];
+	if (strcmp(a->host, b->host) != 0)
+		return 0;
+	return processes ? a->pid == b->pid
+			 : *a->bus_id && !strcmp(a->bus_id, b->bus_id);
+}
 
-	for (uint32_t r = 0; r < team->size; r++) {
-		const struct gt_team_member *member = &team->members[r];
-
-		if (r == team->rank || !*me->bus_id ||
-		    strcmp(me->bus_id, member->bus_id) != 0 ||
-		    strcmp(me->host, member->host) != 0)
-			continue;
-		*other = r;
-		return 1;
-	}
+int gt_team_find_pair(const struct gt_team *team, int processes, uint32_t *one,
+		      uint32_t *other)
+{
+	for (uint32_t r = 0; r < team->size; r++)
+		for (uint32_t q = 0; q < r; q++) {
+			if (!gt_team_share(&team->members[q], &team->members[r],
+					   processes))
+				continue;
+			*one = q;
+			*other = r;
+			return 1;
+		}
 	return 0;
 }

@@ -70,7 +70,11 @@ void gt_team_stay_out(struct gt_team_seat *seat);
 /* NULL is allowed. */
 void gt_team_close(struct gt_team *team);
 
-/* Is another rank's GPU this one's?  Then *other is it. */
-int gt_team_shares_gpu(const struct gt_team *team, uint32_t *other);
+/*
+ * Find two ranks that have one GPU, or, with `processes`, that are in one
+ * process; 0: there are none.  All ranks find the same two.
+ */
+int gt_team_find_pair(const struct gt_team *team, int processes, uint32_t *one,
+		      uint32_t *other);
 
 #endif
