@@ -18,14 +18,19 @@ static const int64_t gt_face_linger_ns = 5000000000;
 
 /* The pid is of the process that made it: threads do not survive a fork. */
 struct ncclComm {
+	struct ncclComm *next; /* made before it */
 	uint32_t magic;
 	pid_t pid;
 	pthread_mutex_t mutex;
 	struct gt_face *face; /* NULL: destroyed */
 };
 
+/* The last handle that was made; it leads to all others. */
+static struct ncclComm *_Atomic gt_handles;
+
 /* Faces that are being closed, for the process's end to wait for. */
 static _Atomic int gt_faces_closing;
+static pthread_once_t gt_faces_once = PTHREAD_ONCE_INIT;
 static _Atomic pid_t gt_faces_pid;
 
 static void gt_face_nap(void)
@@ -39,7 +44,7 @@ static void gt_face_nap(void)
  * A program that ends right behind its last ncclCommDestroy() would take away
  * from under other ranks what they still read.
  */
-__attribute__((destructor)) static void gt_faces_end(void)
+static void gt_faces_end(void)
 {
 	if (atomic_load(&gt_faces_pid) != getpid())
 		return;
@@ -47,6 +52,25 @@ __attribute__((destructor)) static void gt_faces_end(void)
 	     at < gt_face_linger_ns && atomic_load(&gt_faces_closing);
 	     at += GT_FACE_LOOK_NS)
 		gt_face_nap();
+}
+
+/*
+ * Other libraries register their ends when they are first used; registered
+ * later, this comes before theirs.
+ */
+static void gt_faces_watch_end(void)
+{
+	atexit(gt_faces_end);
+}
+
+/* A child of this process closes nothing of what its parent closed. */
+static void gt_faces_begin(void)
+{
+	pid_t before = atomic_exchange(&gt_faces_pid, getpid());
+
+	if (before && before != getpid())
+		atomic_store(&gt_faces_closing, 0);
+	pthread_once(&gt_faces_once, gt_faces_watch_end);
 }
 
 struct gt_face *gt_face_new(const struct gt_face_start *start,
@@ -78,6 +102,10 @@ struct gt_face *gt_face_new(const struct gt_face_start *start,
 	handle->magic = GT_FACE_MAGIC;
 	handle->pid = getpid();
 	handle->face = face;
+	handle->next = atomic_load(&gt_handles);
+	while (!atomic_compare_exchange_weak(&gt_handles, &handle->next,
+					     handle))
+		;
 	*out = handle;
 	return face;
 }
@@ -134,7 +162,7 @@ void gt_face_put(struct gt_face *face)
 
 	if (atomic_fetch_sub(&face->refs, 1) > 1)
 		return;
-	atomic_store(&gt_faces_pid, getpid());
+	gt_faces_begin();
 	atomic_fetch_add(&gt_faces_closing, 1);
 	if (pthread_create(&thread, NULL, gt_face_close, face))
 		gt_face_close(face);

@@ -248,21 +248,28 @@ static void *gt_task_main(void *arg)
 	return NULL;
 }
 
-/* It cannot have a thread, so its ranks wait for each other, if they do. */
+/*
+ * Without a thread of its own the caller does it, and a task that needs others
+ * of the group waits for them in vain.  One that does not block ends itself:
+ * then nobody looks at it any more.
+ */
 static void gt_task_start(struct gt_task *task)
 {
-	struct gt_err err;
 	int blocking = task->blocking;
+	pthread_t thread;
+	struct gt_err err;
 
 	gt_err_init(&err);
 	if (!blocking)
 		atomic_fetch_add(&task->face->pending, 1);
-	if (gt_thread_start(&task->thread, gt_task_main, task, &err)) {
-		task->thread = pthread_self();
+	if (gt_thread_start(&thread, gt_task_main, task, &err))
 		gt_task_main(task);
-	} else if (!blocking) {
-		pthread_detach(task->thread);
-	}
+	else if (!blocking)
+		pthread_detach(thread);
+	else
+		task->thread = thread;
+	if (blocking)
+		task->has_thread = !err.code;
 }
 
 gt_nccl_result gt_tasks_run(struct gt_task *tasks)
@@ -285,7 +292,7 @@ gt_nccl_result gt_tasks_run(struct gt_task *tasks)
 	}
 	for (task = waits; task; task = next) {
 		next = task->next;
-		if (!pthread_equal(task->thread, pthread_self()))
+		if (task->has_thread)
 			pthread_join(task->thread, NULL);
 		if (task->result && !result)
 			result = gt_say_error(task->result, "%s: %s",

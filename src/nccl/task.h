@@ -23,6 +23,7 @@ struct gt_task {
 	int colour, key;
 	uint64_t turn; /* split: which one of its parent's */
 	int blocking;
+	int has_thread; /* and is not done by the caller */
 	pthread_t thread;
 	gt_nccl_result result;
 	char why[GT_FACE_TEXT_MAX];

@@ -219,6 +219,7 @@ static void case_messages(void **state)
 static void body_premul(struct rank *rank)
 {
 	double scalar = rank->rank + 1, in = 10, out = 0, later = 0;
+	double blocks[RANKS] = {1, 2, 3};
 	int host, device;
 
 	OK(ncclRedOpCreatePreMulSum(&host, &scalar, DOUBLE, 1, rank->comm));
@@ -235,8 +236,8 @@ static void body_premul(struct rank *rank)
 	sim_stream_sync(rank->stream);
 	IS(out == 60);
 	later = 2; /* read by the operation, not before */
-	OK(ncclReduceScatter((double[3]){1, 2, 3}, &out, 1, DOUBLE, device,
-			     rank->comm, rank->stream));
+	OK(ncclReduceScatter(blocks, &out, 1, DOUBLE, device, rank->comm,
+			     rank->stream));
 	sim_stream_sync(rank->stream);
 	IS(out == 2.0 * RANKS * (rank->rank + 1));
 	OK(ncclRedOpDestroy(device, rank->comm));
