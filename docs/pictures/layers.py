@@ -8,10 +8,11 @@ for row in open("../../tests/layers.order", encoding="utf-8"):
     if not row.startswith("#"):
         name, targets = row.split(": ")
         MAY[name] = {t.split("/")[0]: t.endswith("/") for t in targets.split()}
-# What stands in the picture's words: all rest on base; cli and lib.
+# What stands in the picture's words: all rest on base; cli, lib and nccl.
 drawn = {(a, b) for a in MAY for b in MAY[a]
          if b in (a, "base", "gtopo.h") or a in ("main.c", "cli") or
-         (a == "lib" and b in ("plan", "world"))}
+         (a == "lib" and b in ("plan", "world")) or
+         (a == "nccl" and b in ("plan", "world", "exec"))}
 
 p = Picture(1000, 560, "Which folder may include which")
 B = {}
@@ -38,7 +39,8 @@ p.text(20, 28, "An arrow says: may include.", 14, "start")
 p.text(20, 48, "Everything rests on base.", 14, "start")
 p.text(20, 68, "exec knows neither topo nor search.", 14, "start")
 brick("cli", 330, 50, 230, "one short file a command", VIOLET)
-brick("lib", 740, 50, 200, "libgtopo: include/gtopo.h", VIOLET)
+brick("lib", 800, 50, 180, "include/gtopo.h", VIOLET)
+brick("nccl", 600, 50, 150, "NCCL's ABI", VIOLET)
 brick("report", 40, 210, 150, "results as text, JSON", ORANGE)
 brick("search", 230, 210, 170, "topology -> plan", ORANGE)
 brick("measure", 440, 210, 170, "this machine's GPUs", ORANGE)
@@ -53,7 +55,9 @@ arrow("cli", "report", ax=20)
 arrow("cli", "search", ax=70)
 arrow("cli", "measure", ax=150)
 arrow("cli", "exec", ax=210)
-arrow("lib", "exec", dx=40)
+arrow("lib", "exec", dx=60)
+p.line([(750, 82), (800, 82)], INK, 1.6, "5 4")
+drawn.add(("nccl", "lib"))
 arrow("search", "topo", dx=30, ax=60)
 arrow("search", "plan", dx=-40, ax=130)
 arrow("measure", "topo", ax=40, dx=70)
@@ -70,7 +74,8 @@ for n in ("topo", "plan", "kernels", "world"):
 x, y, w, h = B["report"]
 p.line([(70, y + h), (70, 480)])
 p.text(20, 150, "cli may include all below\nit but kernels", 12, "start", GREY)
-p.text(855, 150, "lib may include plan,\nworld and base, too", 12, "start", GREY)
+p.text(20, 96, "lib and nccl may include plan, world\nand base, too, and nccl a "
+       "header of exec", 12, "start", GREY)
 p.text(335, 446, "no arrow", 12, fill="#c0392b", bold=True)
 p.line([(302, 392), (368, 392)], "#c0392b", 1.6, "2 3", head=False)
 p.text(335, 396, "x", 20, fill="#c0392b", bold=True)

@@ -8,8 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
+#include "lib/embed.h"
 #include "lib/job.h"
 #include "lib/launch.h"
 #include "lib/queue.h"
@@ -17,6 +19,8 @@
 #include "plan/json/json.h"
 
 static const int64_t GT_COMM_TIMEOUT_MAX_MS = INT64_C(1) << 40;
+
+enum { GT_COMM_LOOK_NS = 20000000 };
 
 const char *gtopo_version(void)
 {
@@ -76,30 +80,30 @@ static struct gtopo_comm *gt_comm_new(void)
 	return comm;
 }
 
-static int gt_comm_engine(struct gtopo_comm *comm,
-			  const struct gtopo_config *config, struct gt_err *err)
+static int gt_comm_engine(struct gtopo_comm *comm, enum gtopo_device device,
+			  struct gt_err *err)
 {
 	static const char *const names[] = {[GTOPO_HOST] = "host",
 					    [GTOPO_CUDA] = "cuda",
 					    [GTOPO_AUTO] = NULL};
 
-	comm->ops = gt_engine_find(names[config->device]);
+	comm->ops = gt_engine_find(names[device]);
 	if (comm->ops)
 		return GT_OK;
 	return gt_err_set(err, GT_EINPUT, NULL,
 			  "this libgtopo was built without CUDA");
 }
 
-static int gt_comm_setup(struct gtopo_comm *comm,
-			 const struct gtopo_config *config, struct gt_err *err)
+/* Room for the ranks of a plan, which is taken. */
+static int gt_comm_setup(struct gtopo_comm *comm, struct gt_plan *plan,
+			 struct gt_err *err)
 {
-	int rc = gt_plan_read(config->plan, &comm->plan, err);
+	int rc = gt_plan_need_even(plan, "libgtopo", err);
 
-	if (!rc)
-		rc = gt_plan_need_even(comm->plan, "libgtopo", err);
+	comm->plan = plan;
 	if (rc)
 		return rc;
-	comm->nranks = comm->plan->nranks;
+	comm->nranks = plan->nranks;
 	comm->end = comm->nranks;
 	comm->ranks = calloc(comm->nranks, sizeof(*comm->ranks));
 	comm->streams = calloc(comm->nranks, sizeof(*comm->streams));
@@ -110,6 +114,13 @@ static int gt_comm_setup(struct gtopo_comm *comm,
 		gt_queue_init(&comm->ranks[r].called);
 		gt_queue_init(&comm->ranks[r].held);
 	}
+	return GT_OK;
+}
+
+static int gt_comm_configure(struct gtopo_comm *comm,
+			     const struct gtopo_config *config,
+			     struct gt_err *err)
+{
 	comm->config = (struct gt_engine_config){
 		.plan = comm->plan,
 		.timeout_ns = config->timeout_ms * 1000000,
@@ -123,19 +134,63 @@ static int gt_comm_setup(struct gtopo_comm *comm,
 		       : config->flags & GTOPO_MAP_INDEX ? GT_DEVICE_BY_INDEX
 							 : GT_DEVICE_BY_ID,
 	};
-	rc = gt_comm_engine(comm, config, err);
-	if (rc)
-		return rc;
-	if (config->beside)
-		rc = gt_job_join(comm, config->beside, err);
-	else if (config->flags & GTOPO_LAUNCHED)
-		rc = gt_job_find(comm, err);
-	if (rc)
-		return rc;
-	rc = pthread_create(&comm->thread, NULL, gt_thread_main, comm);
+	return gt_comm_engine(comm, config->device, err);
+}
+
+static int gt_comm_start_thread(struct gtopo_comm *comm, struct gt_err *err)
+{
+	int rc = pthread_create(&comm->thread, NULL, gt_thread_main, comm);
+
 	return rc ? gt_err_set(err, GT_ESYS, NULL, "cannot start a thread: %s",
 			       strerror(rc))
 		  : GT_OK;
+}
+
+static int gt_comm_begin(struct gtopo_comm *comm,
+			 const struct gtopo_config *config, struct gt_err *err)
+{
+	struct gt_plan *plan;
+	int rc = gt_plan_read(config->plan, &plan, err);
+
+	if (!rc)
+		rc = gt_comm_setup(comm, plan, err);
+	if (!rc)
+		rc = gt_comm_configure(comm, config, err);
+	if (!rc && config->beside)
+		rc = gt_job_join(comm, config->beside, err);
+	else if (!rc && config->flags & GTOPO_LAUNCHED)
+		rc = gt_job_find(comm, err);
+	return rc ? rc : gt_comm_start_thread(comm, err);
+}
+
+int gt_comm_embed(const struct gtopo_config *config, struct gt_plan *plan,
+		  const struct gt_world_config *job, struct gtopo_comm **out,
+		  struct gt_err *err)
+{
+	struct gtopo_comm *comm = gt_comm_new();
+	int rc;
+
+	if (!comm) {
+		gt_plan_free(plan);
+		if (!job->rank && job->listen_fd >= 0)
+			close(job->listen_fd);
+		return gt_err_nomem(err);
+	}
+	comm->job = *job;
+	comm->job.interrupt = &comm->interrupt;
+	rc = gt_comm_setup(comm, plan, err);
+	if (!rc)
+		rc = gt_comm_configure(comm, config, err);
+	if (!rc)
+		rc = gt_job_place(comm, err);
+	if (!rc)
+		rc = gt_comm_start_thread(comm, err);
+	if (rc) {
+		gt_comm_free(comm);
+		return rc;
+	}
+	*out = comm;
+	return GT_OK;
 }
 
 /*
@@ -184,11 +239,20 @@ static void gt_comm_print_err(const struct gt_err *err, char *message,
 		gt_err_words(err, message, size);
 }
 
-static int gt_comm_ready(struct gtopo_comm *comm, struct gt_err *err)
+int gt_comm_ready(struct gtopo_comm *comm, const _Atomic int *stop,
+		  struct gt_err *err)
 {
 	int state;
 
 	pthread_mutex_lock(&comm->mutex);
+	while (stop && comm->state == GTOPO_IN_PROGRESS) {
+		gt_comm_sleep(comm, gt_clock_ns() + GT_COMM_LOOK_NS);
+		if (!atomic_load(stop))
+			continue;
+		pthread_mutex_unlock(&comm->mutex);
+		gtopo_comm_abort(comm);
+		pthread_mutex_lock(&comm->mutex);
+	}
 	state = gt_comm_await_open(comm);
 	*err = comm->err;
 	pthread_mutex_unlock(&comm->mutex);
@@ -211,10 +275,10 @@ int gtopo_comm_create(const struct gtopo_config *given, struct gtopo_comm **out,
 				      "there is no place for the communicator");
 	if (!rc && !(comm = gt_comm_new()))
 		rc = gt_err_nomem(&err);
-	if (!rc && (rc = gt_comm_setup(comm, &config, &err)))
+	if (!rc && (rc = gt_comm_begin(comm, &config, &err)))
 		gt_comm_free(comm);
 	if (!rc && !(config.flags & GTOPO_NONBLOCKING)) {
-		rc = gt_comm_ready(comm, &err);
+		rc = gt_comm_ready(comm, NULL, &err);
 		if (rc)
 			gtopo_comm_destroy(comm);
 	}
@@ -265,6 +329,22 @@ void gtopo_comm_message(struct gtopo_comm *comm, char *message, size_t size)
 	pthread_mutex_lock(&comm->mutex);
 	gt_comm_print_err(&comm->err, message, size);
 	pthread_mutex_unlock(&comm->mutex);
+}
+
+int gt_comm_verdict(struct gtopo_comm *comm, int *lost, struct gt_err *err)
+{
+	struct gt_err why;
+	int rc;
+
+	gt_err_init(&why);
+	pthread_mutex_lock(&comm->mutex);
+	*lost = comm->lost ||
+		(comm->world && gt_world_failed(comm->world, &why));
+	rc = comm->state < 0 ? comm->state : *lost ? GT_ESYS : GT_OK;
+	if (rc)
+		*err = comm->state < 0 ? comm->err : why;
+	pthread_mutex_unlock(&comm->mutex);
+	return rc;
 }
 
 void gtopo_comm_abort(struct gtopo_comm *comm)

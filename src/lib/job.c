@@ -20,7 +20,7 @@
 #include "world/launcher.h"
 #include "world/world.h"
 
-static int gt_job_place(struct gtopo_comm *comm, struct gt_err *err)
+int gt_job_place(struct gtopo_comm *comm, struct gt_err *err)
 {
 	comm->job.timeout_ns = comm->config.timeout_ns;
 	if (comm->job.size > comm->nranks)

@@ -17,6 +17,9 @@ int gt_job_find(struct gtopo_comm *comm, struct gt_err *err);
 int gt_job_join(struct gtopo_comm *comm, struct gtopo_comm *sibling,
 		struct gt_err *err);
 
+/* Which of the plan's ranks are this process's; GT_EINPUT: too few for all. */
+int gt_job_place(struct gtopo_comm *comm, struct gt_err *err);
+
 /* Release what is left of either when the thread has ended or never began. */
 void gt_job_forget(struct gtopo_comm *comm);
 

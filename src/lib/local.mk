@@ -2,6 +2,7 @@
 gtopo_core_sources += \
 	%D%/collective.c \
 	%D%/comm.c \
+	%D%/embed.h \
 	%D%/group.c \
 	%D%/job.c \
 	%D%/job.h \

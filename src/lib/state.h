@@ -123,6 +123,7 @@ struct gtopo_comm {
 	_Atomic int interrupt; /* the engine looks at it */
 	int state;             /* GTOPO_IN_PROGRESS, _OK or an error */
 	int quit;
+	int lost; /* the job had ended when operations did */
 	struct gt_err err;
 	uint32_t nranks;
 	uint32_t first, end; /* the ranks of this process */

@@ -124,6 +124,8 @@ void *gt_thread_main(void *arg)
 	else if (!comm->ops->async)
 		gt_thread_run(comm);
 	gt_remote_attend(comm, 0);
+	gt_err_init(&err);
+	comm->lost = comm->world && gt_world_failed(comm->world, &err);
 	pthread_mutex_unlock(&comm->mutex);
 	if (comm->engine)
 		comm->ops->close(comm->engine);

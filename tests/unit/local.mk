@@ -25,6 +25,7 @@ unit_tests += \
 	%D%/lib/test_remote \
 	%D%/lib/test_stream \
 	%D%/measure/test_measure \
+	%D%/nccl/test_config \
 	%D%/plan/check/test_mutate_plan \
 	%D%/plan/cost/test_cost \
 	%D%/plan/ir/test_plan \
@@ -94,4 +95,5 @@ tests_unit_search_test_random_machines_SOURCES = \
 tests_unit_plan_simulate_test_mutate_SOURCES = \
 	%D%/plan/simulate/test_mutate.c %D%/oracle.c %D%/oracle.h
 tests_unit_plan_check_test_mutate_plan_SOURCES = \
+	%D%/nccl/test_config \
 	%D%/plan/check/test_mutate_plan.c %D%/oracle.c %D%/oracle.h

@@ -1,0 +1,37 @@
+# GT_NCCL: what libnccl.so.2 has besides libc, in itself where there are static
+# libraries that can be part of a shared one, since programs that load it may
+# come with others of their own.
+AC_DEFUN([GT_NCCL], [
+gt_nccl_inside=
+gt_nccl_beside=
+NCCL_DEPENDENCIES=
+_GT_NCCL_LIBRARY([jansson], [JANSSON_LIBS], [jansson.h],
+  [json_loads("1", 0, 0)])
+_GT_NCCL_LIBRARY([crypto], [CRYPTO_LIBS], [openssl/hmac.h],
+  [HMAC(EVP_sha256(), 0, 0, 0, 0, 0, 0)])
+gt_nccl_says="inside:${gt_nccl_inside:- nothing}; beside it:${gt_nccl_beside:- nothing}"
+AC_SUBST([NCCL_DEPENDENCIES])
+])
+
+# _GT_NCCL_LIBRARY(NAME, LIBS, HEADER, CALL)
+AC_DEFUN([_GT_NCCL_LIBRARY], [
+gt_nccl_libs=$LIBS
+gt_nccl_cflags=$CFLAGS
+CFLAGS="$CFLAGS -fPIC -shared"
+LIBS="-Wl,-z,defs -l:lib$1.a -ldl -lpthread $LIBS"
+AC_MSG_CHECKING([whether lib$1.a can be part of a shared library])
+AC_LINK_IFELSE([AC_LANG_SOURCE([[
+#include <$3>
+const void *gt_call(void) { return $4; }
+]])], [
+  NCCL_DEPENDENCIES="$NCCL_DEPENDENCIES -l:lib$1.a"
+  gt_nccl_inside="$gt_nccl_inside $1"
+  AC_MSG_RESULT([yes])
+], [
+  NCCL_DEPENDENCIES="$NCCL_DEPENDENCIES \$($2)"
+  gt_nccl_beside="$gt_nccl_beside $1"
+  AC_MSG_RESULT([no])
+])
+LIBS=$gt_nccl_libs
+CFLAGS=$gt_nccl_cflags
+])

@@ -1,0 +1,109 @@
+/*
+ * A communicator as a program holds it: a handle, which is one rank.
+ *
+ * Handles are never freed, only what is behind them, so a handle that was
+ * destroyed is known as such.  Whoever uses a face holds a reference to it;
+ * the program's own ends with destroy or abort, and with the last one the face
+ * is closed by a thread of its own, which may have to wait for other ranks.
+ *
+ * The mutex guards what is below it.  Nobody holds it while waiting for other
+ * ranks.
+ */
+#ifndef GT_NCCL_FACE_H
+#define GT_NCCL_FACE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "nccl/abi.h"
+#include "nccl/backend.h"
+#include "nccl/config.h"
+#include "nccl/cuda.h"
+
+struct gt_team;
+
+enum { GT_FACE_NAME_MAX = 64, GT_FACE_TEXT_MAX = 1024 };
+
+/* An operator that the program has made of a scalar. */
+struct gt_face_premul {
+	int used;
+	enum gt_dtype dtype;
+	struct gt_scalar scalar;
+};
+
+struct gt_face {
+	_Atomic int refs;
+	uint32_t rank, size;
+	int device;
+	const struct gt_cuda *cuda;
+	const struct gt_backend *ops;
+	struct gt_config config;
+	char name[GT_FACE_NAME_MAX]; /* "" or the program's, for logs */
+	_Atomic int stop;            /* it was aborted: nobody waits any more */
+	_Atomic int pending;         /* non-blocking calls that are under way */
+	/* GT_NCCL_IN_PROGRESS until it is made, then how it fares. */
+	_Atomic int state;
+	_Atomic int finalized;
+	struct gt_backend_comm *_Atomic comm; /* set once, before `state` */
+
+	pthread_mutex_t mutex;
+	pthread_cond_t changed;
+	char why[GT_FACE_TEXT_MAX];    /* of an error in `state` */
+	struct gt_team *team;          /* set once, before `state` */
+	uint64_t nsplits, nsplit_done; /* called, and through their round */
+	struct gt_face *child;  /* a split that is under way; not a reference */
+	struct gt_face *sister; /* the next one of the same parent */
+	void *stream;           /* of the last operation */
+	void *event;            /* behind it; NULL: there was none */
+	void *join;             /* for streams of one group */
+	struct gt_face_premul *premuls;
+	uint32_t npremuls, premul_room;
+};
+
+struct ncclComm;
+
+/* What a face is made of.  The configuration is copied. */
+struct gt_face_start {
+	uint32_t rank, size;
+	int device;
+	const struct gt_cuda *cuda;
+	const struct gt_config *config;
+};
+
+/* Make a face and its handle; NULL when memory ran out. */
+struct gt_face *gt_face_new(const struct gt_face_start *start,
+			    gt_nccl_comm *handle);
+
+/*
+ * Take a reference by the handle.  What is wrong with the handle is said, in
+ * the name of `call`.
+ */
+gt_nccl_result gt_face_get(gt_nccl_comm handle, const char *call,
+			   struct gt_face **face);
+struct gt_face *gt_face_ref(struct gt_face *face);
+void gt_face_put(struct gt_face *face);
+
+/*
+ * Take the program's own reference away from the handle; 0: it has none any
+ * more.
+ */
+int gt_face_retire(gt_nccl_comm handle);
+
+/* As _get(), and GT_NCCL_SUCCESS only if operations may be called. */
+gt_nccl_result gt_face_get_ready(gt_nccl_comm handle, const char *call,
+				 struct gt_face **face);
+
+/* How it fares, for ncclCommGetAsyncError(): never waits for anybody. */
+gt_nccl_result gt_face_state(struct gt_face *face);
+
+/* Note a failure, the first of which stays, and keep the words. */
+void gt_face_fail(struct gt_face *face, gt_nccl_result result, const char *why);
+
+/* Everything ends, done or not, also what is being made. */
+void gt_face_abort(struct gt_face *face);
+
+/* Wait until operations of this rank are done, or it is aborted. */
+void gt_face_drain(struct gt_face *face);
+
+#endif

@@ -1,0 +1,135 @@
+/* Streams, events and order around what the backend enqueues. */
+#include "nccl/launch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "nccl/say.h"
+
+/* A rank's messages to itself begin and end in the same group. */
+static gt_nccl_result gt_launch_check(const struct gt_face *face,
+				      const struct gt_launch_op *ops,
+				      uint32_t n, const char *call)
+{
+	uint32_t sent = 0, received = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct gt_backend_op *op = &ops[i].op;
+
+		sent += op->kind == GT_BACKEND_SEND && op->peer == face->rank;
+		received +=
+			op->kind == GT_BACKEND_RECV && op->peer == face->rank;
+	}
+	if (sent == received)
+		return GT_NCCL_SUCCESS;
+	return gt_say_error(GT_NCCL_INVALID_USAGE,
+			    "%s: rank %u sends itself %u messages and receives "
+			    "%u of them in the group",
+			    call, face->rank, sent, received);
+}
+
+/* The i-th operation's stream, if it is not that of one before it. */
+static int gt_launch_is_new(const struct gt_launch_op *ops, uint32_t i)
+{
+	for (uint32_t k = 0; k < i; k++)
+		if (ops[k].stream == ops[i].stream)
+			return 0;
+	return 1;
+}
+
+static int gt_launch_events(struct gt_face *face)
+{
+	int rc = 0;
+
+	if (!face->join)
+		rc = face->cuda->event_new(&face->join);
+	return rc;
+}
+
+/* The first stream waits for the others, and for the operation before. */
+static int gt_launch_gather(struct gt_face *face,
+			    const struct gt_launch_op *ops, uint32_t n)
+{
+	const struct gt_cuda *cuda = face->cuda;
+	void *stream = ops[0].stream;
+	int rc = gt_launch_events(face);
+
+	if (!rc && face->event && face->stream != stream)
+		rc = cuda->stream_wait(stream, face->event);
+	for (uint32_t i = 1; !rc && i < n; i++) {
+		if (!gt_launch_is_new(ops, i))
+			continue;
+		rc = cuda->event_record(face->join, ops[i].stream);
+		if (!rc)
+			rc = cuda->stream_wait(stream, face->join);
+	}
+	return rc;
+}
+
+/* Those streams, and whatever comes next, wait for the first. */
+static int gt_launch_spread(struct gt_face *face,
+			    const struct gt_launch_op *ops, uint32_t n)
+{
+	const struct gt_cuda *cuda = face->cuda;
+	int rc = face->event ? 0 : cuda->event_new(&face->event);
+
+	if (!rc)
+		rc = cuda->event_record(face->event, ops[0].stream);
+	for (uint32_t i = 1; !rc && i < n; i++)
+		if (gt_launch_is_new(ops, i))
+			rc = cuda->stream_wait(ops[i].stream, face->event);
+	face->stream = ops[0].stream;
+	return rc;
+}
+
+static int gt_launch_enqueue(struct gt_face *face,
+			     const struct gt_launch_op *ops, uint32_t n,
+			     struct gt_err *err)
+{
+	struct gt_backend_op *list = calloc(n, sizeof(*list));
+	int rc = list ? GT_OK : gt_err_nomem(err);
+
+	for (uint32_t i = 0; !rc && i < n; i++)
+		list[i] = ops[i].op;
+	if (!rc)
+		rc = face->ops->enqueue(face->comm, list, n, ops[0].stream,
+					err);
+	free(list);
+	return rc;
+}
+
+gt_nccl_result gt_launch(struct gt_face *face, const struct gt_launch_op *ops,
+			 uint32_t n, const char *call)
+{
+	gt_nccl_result rc = gt_launch_check(face, ops, n, call);
+	int before, device, cuda_rc;
+	char words[GT_FACE_TEXT_MAX];
+	struct gt_err err;
+
+	if (rc)
+		return rc;
+	gt_err_init(&err);
+	before = face->cuda->device(&device) ? -1 : device;
+	if (before != face->device)
+		face->cuda->use_device(face->device);
+	pthread_mutex_lock(&face->mutex);
+	cuda_rc = gt_launch_gather(face, ops, n);
+	if (!cuda_rc && !gt_launch_enqueue(face, ops, n, &err))
+		cuda_rc = gt_launch_spread(face, ops, n);
+	pthread_mutex_unlock(&face->mutex);
+	if (before >= 0 && before != face->device)
+		face->cuda->use_device(before);
+	if (!cuda_rc && !err.code)
+		return GT_NCCL_SUCCESS;
+	if (cuda_rc)
+		snprintf(words, sizeof(words), "%s: %s", call,
+			 face->cuda->words(cuda_rc));
+	else
+		gt_err_words(&err, words, sizeof(words));
+	rc = cuda_rc                 ? GT_NCCL_CUDA_ERROR
+	     : err.code == GT_EINPUT ? GT_NCCL_INVALID_USAGE
+				     : GT_NCCL_SYSTEM_ERROR;
+	gt_face_fail(face, rc, words);
+	return rc;
+}

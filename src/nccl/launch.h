@@ -1,0 +1,21 @@
+/*
+ * One rank's operations of a group, on their streams.  A communicator's
+ * operations follow each other, whatever streams they are called for: streams
+ * of one group are joined before it and all behind it, and the next one waits
+ * for the one before.
+ */
+#ifndef GT_NCCL_LAUNCH_H
+#define GT_NCCL_LAUNCH_H
+
+#include "nccl/face.h"
+
+struct gt_launch_op {
+	struct gt_backend_op op;
+	void *stream;
+};
+
+/* Returns as soon as they are on the streams. */
+gt_nccl_result gt_launch(struct gt_face *face, const struct gt_launch_op *ops,
+			 uint32_t n, const char *call);
+
+#endif

@@ -1,0 +1,111 @@
+/*
+ * The plan of a team.  A ring in rank order is what is right everywhere and
+ * known to be good nowhere; GPUs that all reach each other do not use it
+ * (GTOPO_BEST).
+ */
+#include "nccl/plan.h"
+
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "nccl/team.h"
+#include "plan/ir/plan.h"
+#include "plan/json/json.h"
+
+static const char *gt_ring_comma(uint32_t i)
+{
+	return i ? ", " : "";
+}
+
+static void gt_ring_print_ranks(const struct gt_team *team, struct gt_buf *text)
+{
+	for (uint32_t r = 0; r < team->size; r++) {
+		const struct gt_team_member *member = &team->members[r];
+
+		gt_buf_printf(text, "%s{\"rank\": %u, \"node\": \"n0\", ",
+			      gt_ring_comma(r), r);
+		if (*member->bus_id)
+			gt_buf_printf(text, "\"device\": \"%s\"}",
+				      member->bus_id);
+		else
+			gt_buf_printf(text, "\"device\": \"rank-%u\"}", r);
+	}
+}
+
+/* A ring over the ranks in their order; its rates mean nothing. */
+static void gt_ring_print(const struct gt_team *team, struct gt_buf *text)
+{
+	uint32_t n = team->size, nhops = n > 1 ? n : 0;
+
+	gt_buf_puts(text, "{\"schema\": \"gtopo.plan/1\", "
+			  "\"collective\": \"allreduce\", \"ranks\": [");
+	gt_ring_print_ranks(team, text);
+	gt_buf_puts(text, "], \"links\": [");
+	for (uint32_t r = 0; r < n; r++)
+		gt_buf_printf(text,
+			      "%s{\"id\": \"%u>\", \"kind\": \"SYS\", "
+			      "\"gbs\": \"1\"}",
+			      gt_ring_comma(r), r);
+	gt_buf_puts(text, "], \"fifo\": {\"slots\": 4, "
+			  "\"slice_bytes\": 131072}, \"channels\": [{\"id\": "
+			  "0, \"shape\": \"ring\", \"order\": [");
+	for (uint32_t r = 0; r < n; r++)
+		gt_buf_printf(text, "%s%u", gt_ring_comma(r), r);
+	gt_buf_puts(text, "], \"share\": \"1\", \"gbs\": \"1\", \"hops\": [");
+	for (uint32_t r = 0; r < nhops; r++)
+		gt_buf_printf(text,
+			      "%s{\"from\": %u, \"to\": %u, \"transport\": "
+			      "\"peer\", \"route\": [\"%u>\"]}",
+			      gt_ring_comma(r), r, (r + 1) % n, r);
+	gt_buf_puts(text, "]}], \"select\": [{\"max_bytes\": null, \"algo\": "
+			  "\"ring\", \"protocol\": \"simple\", \"channels\": "
+			  "[0], \"workers\": 1}]}\n");
+}
+
+/* Rank 0: the text of the plan. */
+static int gt_team_choose(const struct gt_team *team, struct gt_buf *text,
+			  struct gt_err *err)
+{
+	const char *path = getenv("GTOPO_PLAN");
+	struct gt_plan *plan;
+	int rc;
+
+	if (!path || !*path) {
+		gt_ring_print(team, text);
+		return text->failed ? gt_err_nomem(err) : GT_OK;
+	}
+	rc = gt_plan_read(path, &plan, err);
+	if (rc)
+		return rc;
+	if (plan->nranks != team->size)
+		rc = gt_err_set(err, GT_EINPUT, path,
+				"the plan has %u ranks, the communicator %u",
+				plan->nranks, team->size);
+	if (!rc)
+		rc = gt_plan_print(plan, text, err);
+	gt_plan_free(plan);
+	return rc;
+}
+
+int gt_team_plan(struct gt_team *team, struct gt_plan **plan,
+		 struct gt_err *err)
+{
+	struct gt_world_part *parts = calloc(team->size, sizeof(*parts));
+	struct gt_buf text = GT_BUF_INIT;
+	int rc = parts ? GT_OK : gt_err_nomem(err);
+
+	if (!rc && !team->rank)
+		rc = gt_team_choose(team, &text, err);
+	if (parts)
+		parts[0] = (struct gt_world_part){text.text, text.len};
+	if (!rc && team->world)
+		rc = gt_world_allgather(team->world, text.text, text.len, parts,
+					err);
+	if (!rc)
+		rc = gt_plan_parse("the communicator's plan", parts[0].bytes,
+				   parts[0].len, plan, err);
+	gt_buf_release(&text);
+	free(parts);
+	return rc;
+}

@@ -1,0 +1,317 @@
+/* How a face gets its team and its backend: by a thread that may wait. */
+#include "nccl/task.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/thread.h"
+#include "nccl/say.h"
+#include "nccl/team.h"
+
+/* What this rank tells the others of itself. */
+static int gt_task_introduce(const struct gt_face *face,
+			     struct gt_team_member *me, struct gt_err *err)
+{
+	int rc = face->cuda->use_device(face->device);
+
+	memset(me, 0, sizeof(*me));
+	gt_host_id_get(me->host);
+	me->pid = (int32_t)getpid();
+	me->device = face->device;
+	if (!rc)
+		rc = face->cuda->bus_id(face->device, me->bus_id);
+	return rc ? gt_err_set(err, GT_ESYS, NULL, "device %d: %s",
+			       face->device, face->cuda->words(rc))
+		  : GT_OK;
+}
+
+/*
+ * GPUs, and processes, that ranks of this team cannot have together.  All ranks
+ * see it alike, so none has to tell the others.
+ */
+static int gt_task_check_gpus(const struct gt_face *face,
+			      const struct gt_team *team, struct gt_err *err)
+{
+	uint32_t one, other;
+
+	if (!getenv("NCCL_MULTI_RANK_GPU_ENABLE") &&
+	    gt_team_find_pair(team, 0, &one, &other))
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "Duplicate GPU detected: rank %u and rank "
+				  "%u both have device %s",
+				  one, other, team->members[one].bus_id);
+	if (!face->cuda->on_host && gt_team_find_pair(team, 1, &one, &other))
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "ranks %u and %u are in one process; on "
+				  "GPUs gtopo has a process for each rank of "
+				  "a communicator",
+				  one, other);
+	return GT_OK;
+}
+
+/* The team is there: make the backend's communicator. */
+static int gt_task_equip(struct gt_face *face, struct gt_team *team,
+			 struct gt_err *err)
+{
+	struct gt_backend_comm *comm;
+	int rc = gt_task_check_gpus(face, team, err);
+
+	pthread_mutex_lock(&face->mutex);
+	face->team = team;
+	pthread_mutex_unlock(&face->mutex);
+	if (!rc)
+		rc = face->ops->start(team, face->cuda, &comm, err);
+	if (rc)
+		return rc;
+	atomic_store(&face->comm, comm);
+	if (atomic_load(&face->stop))
+		face->ops->abort(comm);
+	return face->ops->await(comm, err);
+}
+
+static int gt_task_make(struct gt_task *task, struct gt_err *err)
+{
+	struct gt_face *face = task->face;
+	struct gt_team_member me;
+	struct gt_team *team;
+	int rc = gt_task_introduce(face, &me, err);
+
+	if (!rc)
+		rc = gt_team_meet(&task->id, face->rank, face->size, &me,
+				  &face->stop, &team, err);
+	return rc ? rc : gt_task_equip(face, team, err);
+}
+
+/* Splits of a parent have their rounds in the order of their calls. */
+static int gt_task_await_turn(struct gt_task *task, struct gt_err *err)
+{
+	struct gt_face *parent = task->face;
+	int rc = GT_OK;
+
+	pthread_mutex_lock(&parent->mutex);
+	while (parent->nsplit_done != task->turn && !atomic_load(&parent->stop))
+		pthread_cond_wait(&parent->changed, &parent->mutex);
+	if (atomic_load(&parent->stop))
+		rc = gt_err_set(err, GT_ESYS, NULL, "aborted");
+	pthread_mutex_unlock(&parent->mutex);
+	return rc;
+}
+
+static void gt_task_end_turn(struct gt_face *parent)
+{
+	pthread_mutex_lock(&parent->mutex);
+	parent->nsplit_done++;
+	pthread_cond_broadcast(&parent->changed);
+	pthread_mutex_unlock(&parent->mutex);
+}
+
+/* While it is made, an abort of the parent ends it as well. */
+static void gt_task_adopt(struct gt_face *parent, struct gt_face *child)
+{
+	pthread_mutex_lock(&parent->mutex);
+	child->sister = parent->child;
+	parent->child = child;
+	if (atomic_load(&parent->stop))
+		atomic_store(&child->stop, 1);
+	pthread_mutex_unlock(&parent->mutex);
+}
+
+static void gt_task_part(struct gt_face *parent, struct gt_face *child)
+{
+	struct gt_face **at = &parent->child;
+
+	pthread_mutex_lock(&parent->mutex);
+	while (*at != child)
+		at = &(*at)->sister;
+	*at = child->sister;
+	pthread_mutex_unlock(&parent->mutex);
+}
+
+static int gt_task_join(struct gt_task *task, struct gt_team_seat *seat,
+			struct gt_err *err)
+{
+	struct gt_face *child = task->made;
+	struct gt_team_member me;
+	struct gt_team *team = NULL;
+	int rc = gt_task_introduce(child, &me, err);
+
+	gt_task_adopt(task->face, child);
+	if (!rc)
+		rc = gt_team_enter(seat, &me, &child->stop, &team, err);
+	else
+		gt_team_stay_out(seat);
+	if (!rc) {
+		child->rank = team->rank;
+		child->size = team->size;
+		rc = gt_task_equip(child, team, err);
+	}
+	gt_task_part(task->face, child);
+	return rc;
+}
+
+static int gt_task_split(struct gt_task *task, struct gt_err *err)
+{
+	const struct gt_team_wish wish = {task->colour, task->key};
+	struct gt_team_seat *seat;
+	int rc = gt_task_await_turn(task, err);
+
+	if (rc)
+		return rc;
+	rc = gt_team_split(task->face->team, &wish, &seat, err);
+	gt_task_end_turn(task->face);
+	if (rc)
+		return rc;
+	if (task->made)
+		return gt_task_join(task, seat, err);
+	gt_team_stay_out(seat);
+	return GT_OK;
+}
+
+static int gt_task_do(struct gt_task *task, struct gt_err *err)
+{
+	switch (task->kind) {
+	case GT_TASK_MAKE:
+		return gt_task_make(task, err);
+	case GT_TASK_SPLIT:
+		return gt_task_split(task, err);
+	case GT_TASK_FINALIZE:
+		gt_face_drain(task->face);
+	}
+	return GT_OK;
+}
+
+/* What was made is the program's now, or gone if it was to wait for it. */
+static void gt_task_deliver(struct gt_task *task)
+{
+	struct gt_face *made =
+		task->kind == GT_TASK_MAKE ? task->face : task->made;
+
+	if (!made || task->kind == GT_TASK_FINALIZE)
+		return;
+	if (task->result)
+		gt_face_fail(made, task->result, task->why);
+	else
+		atomic_store(&made->state, GT_NCCL_SUCCESS);
+	if (task->kind == GT_TASK_SPLIT)
+		*task->place = task->result ? NULL : task->handle;
+	else if (task->result && task->blocking)
+		*task->place = NULL;
+	if (task->result && (task->blocking || task->kind == GT_TASK_SPLIT))
+		gt_face_retire(task->handle);
+}
+
+/* Has a rank of its team gone, or said that it cannot go on? */
+static int gt_task_has_lost(const struct gt_face *face)
+{
+	struct gt_err err;
+
+	gt_err_init(&err);
+	return face && face->team && face->team->world &&
+	       gt_world_failed(face->team->world, &err);
+}
+
+static void gt_task_free(struct gt_task *task)
+{
+	gt_face_put(task->face);
+	if (task->made)
+		gt_face_put(task->made);
+	free(task);
+}
+
+/* The parent, or the one that is made itself, tells of a failure. */
+static void *gt_task_main(void *arg)
+{
+	struct gt_task *task = arg;
+	struct gt_err err;
+	int rc, lost;
+
+	gt_err_init(&err);
+	rc = gt_task_do(task, &err);
+	lost = rc == GT_ENO || gt_task_has_lost(task->face) ||
+	       gt_task_has_lost(task->made);
+	if (rc) {
+		gt_err_words(&err, task->why, sizeof(task->why));
+		task->result = rc == GT_EINPUT ? GT_NCCL_INVALID_USAGE
+			       : lost          ? GT_NCCL_REMOTE_ERROR
+					       : GT_NCCL_SYSTEM_ERROR;
+	}
+	gt_task_deliver(task);
+	if (task->result && task->kind == GT_TASK_SPLIT && !task->blocking)
+		gt_face_fail(task->face, task->result, task->why);
+	if (task->blocking)
+		return NULL;
+	atomic_fetch_sub(&task->face->pending, 1);
+	gt_task_free(task);
+	return NULL;
+}
+
+/*
+ * Without a thread of its own the caller does it, and a task that needs others
+ * of the group waits for them in vain.  One that does not block ends itself:
+ * then nobody looks at it any more.
+ */
+static void gt_task_start(struct gt_task *task)
+{
+	int blocking = task->blocking;
+	pthread_t thread;
+	struct gt_err err;
+
+	gt_err_init(&err);
+	if (!blocking)
+		atomic_fetch_add(&task->face->pending, 1);
+	if (gt_thread_start(&thread, gt_task_main, task, &err))
+		gt_task_main(task);
+	else if (!blocking)
+		pthread_detach(thread);
+	else
+		task->thread = thread;
+	if (blocking)
+		task->has_thread = !err.code;
+}
+
+gt_nccl_result gt_tasks_run(struct gt_task *tasks)
+{
+	gt_nccl_result result = GT_NCCL_SUCCESS;
+	struct gt_task *task, *next, *waits = NULL, **last = &waits;
+
+	for (task = tasks; task; task = next) {
+		int blocking = task->blocking;
+
+		next = task->next;
+		task->next = NULL;
+		gt_task_start(task);
+		if (blocking) {
+			*last = task;
+			last = &task->next;
+		} else {
+			result = GT_NCCL_IN_PROGRESS;
+		}
+	}
+	for (task = waits; task; task = next) {
+		next = task->next;
+		if (task->has_thread)
+			pthread_join(task->thread, NULL);
+		if (task->result && !result)
+			result = gt_say_error(task->result, "%s: %s",
+					      task->call, task->why);
+		gt_task_free(task);
+	}
+	return result;
+}
+
+void gt_tasks_drop(struct gt_task *tasks)
+{
+	struct gt_task *next;
+
+	for (; tasks; tasks = next) {
+		next = tasks->next;
+		if (tasks->place)
+			*tasks->place = NULL;
+		if (tasks->handle)
+			gt_face_retire(tasks->handle);
+		gt_task_free(tasks);
+	}
+}

@@ -1,0 +1,270 @@
+/*
+ * Teams: ranks that have found each other.  Beside the world in which they
+ * agree on things stands a second one, for the engine, as both may be in a
+ * round at the same time.
+ */
+#include "nccl/team.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "nccl/door.h"
+#include "nccl/uid.h"
+#include "world/launcher.h"
+
+enum {
+	/*
+	 * Programs have limits of their own and leave ranks idle for as long as
+	 * they like, so this is about as long as a kernel's timers can be.
+	 */
+	GT_TEAM_LIMIT_DAYS = 24,
+};
+
+static int64_t gt_team_limit_ns(void)
+{
+	return INT64_C(86400000000000) * GT_TEAM_LIMIT_DAYS;
+}
+
+/* What goes round first. */
+struct gt_team_card {
+	struct gt_team_member member;
+	struct gt_door engine; /* rank 0's */
+};
+
+struct gt_team_seat {
+	uint32_t rank, size; /* 0: in no team */
+	struct gt_door door; /* of its rank 0 */
+	int listen_fd;       /* of its rank 0; -1: another one's */
+};
+
+static void gt_team_config(struct gt_team *team, const _Atomic int *stop,
+			   struct gt_world_config *config)
+{
+	memset(config, 0, sizeof(*config));
+	config->rank = team->rank;
+	config->size = team->size;
+	config->listen_fd = -1;
+	config->timeout_ns = gt_team_limit_ns();
+	config->interrupt = stop;
+	gt_launcher_process_name(config->name);
+}
+
+/* All tell who they are, and rank 0 where the engines meet. */
+static int gt_team_introduce(struct gt_team *team,
+			     const struct gt_team_member *me,
+			     struct gt_err *err)
+{
+	struct gt_world_part *parts = calloc(team->size, sizeof(*parts));
+	struct gt_team_card card = {.member = *me};
+	int rc = parts ? GT_OK : gt_err_nomem(err);
+
+	if (!rc && !team->rank)
+		rc = gt_door_open(&card.engine, &team->engine.listen_fd, err);
+	if (!rc)
+		rc = gt_world_allgather(team->world, &card, sizeof(card), parts,
+					err);
+	for (uint32_t r = 0; !rc && r < team->size; r++) {
+		if (parts[r].len != sizeof(card)) {
+			rc = gt_err_set(err, GT_ESYS, NULL,
+					"rank %u speaks nonsense", r);
+			break;
+		}
+		memcpy(&card, parts[r].bytes, sizeof(card));
+		team->members[r] = card.member;
+		if (!r)
+			rc = gt_door_find(&card.engine, &team->engine, err);
+	}
+	free(parts);
+	return rc;
+}
+
+/* Make a team whose rank 0 listens at the door.  The socket is taken. */
+static int gt_team_open(const struct gt_team_seat *seat,
+			const struct gt_team_member *me,
+			const _Atomic int *stop, struct gt_team **out,
+			struct gt_err *err)
+{
+	struct gt_team *team = calloc(1, sizeof(*team));
+	struct gt_world_config config;
+	int rc = GT_OK;
+
+	if (team)
+		team->members = calloc(seat->size, sizeof(*team->members));
+	if (!team || !team->members) {
+		free(team);
+		if (seat->listen_fd >= 0)
+			close(seat->listen_fd);
+		return gt_err_nomem(err);
+	}
+	team->rank = seat->rank;
+	team->size = seat->size;
+	team->members[team->rank] = *me;
+	gt_team_config(team, stop, &team->engine);
+	gt_team_config(team, stop, &config);
+	config.listen_fd = seat->listen_fd;
+	if (team->size > 1)
+		rc = gt_door_find(&seat->door, &config, err);
+	else if (seat->listen_fd >= 0)
+		close(seat->listen_fd);
+	if (!rc && team->size > 1)
+		rc = gt_world_open(&config, &team->world, err);
+	if (!rc && team->size > 1)
+		rc = gt_team_introduce(team, me, err);
+	gt_secret_wipe(&config.secret);
+	if (rc) {
+		gt_team_close(team);
+		return rc;
+	}
+	*out = team;
+	return GT_OK;
+}
+
+int gt_team_meet(const gt_nccl_id *id, uint32_t rank, uint32_t size,
+		 const struct gt_team_member *me, const _Atomic int *stop,
+		 struct gt_team **team, struct gt_err *err)
+{
+	struct gt_team_seat seat = {
+		.rank = rank, .size = size, .listen_fd = -1};
+	int rc = GT_OK;
+
+	if (!rank && size > 1)
+		rc = gt_door_open(&seat.door, &seat.listen_fd, err);
+	if (!rc)
+		rc = gt_uid_meet(id, rank, size, stop, &seat.door, err);
+	if (!rc)
+		return gt_team_open(&seat, me, stop, team, err);
+	if (seat.listen_fd >= 0)
+		close(seat.listen_fd);
+	return rc;
+}
+
+/* What goes round in a split. */
+struct gt_team_bid {
+	struct gt_team_wish wish;
+	struct gt_door door;
+};
+
+/* Does rank a, with its bid, come before rank b in their team? */
+static int gt_team_is_before(const struct gt_team_bid *bids, uint32_t a,
+			     uint32_t b)
+{
+	return bids[a].wish.key != bids[b].wish.key
+		       ? bids[a].wish.key < bids[b].wish.key
+		       : a < b;
+}
+
+/* Find the own place among those of the same colour, and their rank 0. */
+static void gt_team_place(const struct gt_team *parent,
+			  const struct gt_team_bid *bids,
+			  struct gt_team_seat *seat)
+{
+	uint32_t me = parent->rank, first = me;
+
+	for (uint32_t r = 0; r < parent->size; r++) {
+		if (bids[r].wish.colour != bids[me].wish.colour)
+			continue;
+		seat->size++;
+		seat->rank += gt_team_is_before(bids, r, me) ? 1 : 0;
+		if (gt_team_is_before(bids, r, first))
+			first = r;
+	}
+	seat->door = bids[first].door;
+	if (first != me && seat->listen_fd >= 0) {
+		close(seat->listen_fd);
+		seat->listen_fd = -1;
+	}
+}
+
+/* Everybody opens a door, since nobody knows yet who is the first. */
+int gt_team_split(struct gt_team *parent, const struct gt_team_wish *wish,
+		  struct gt_team_seat **out, struct gt_err *err)
+{
+	struct gt_team_seat *seat = calloc(1, sizeof(*seat));
+	struct gt_team_bid *bids = calloc(parent->size, sizeof(*bids));
+	struct gt_world_part *parts = calloc(parent->size, sizeof(*parts));
+	struct gt_team_bid own = {.wish = *wish};
+	int rc = seat && bids && parts ? GT_OK : gt_err_nomem(err);
+
+	if (seat)
+		seat->listen_fd = -1;
+	if (!rc && wish->colour >= 0 && parent->size > 1)
+		rc = gt_door_open(&own.door, &seat->listen_fd, err);
+	if (!rc && parent->size > 1)
+		rc = gt_world_allgather(parent->world, &own, sizeof(own), parts,
+					err);
+	for (uint32_t r = 0; !rc && parent->size > 1 && r < parent->size; r++)
+		if (parts[r].len == sizeof(own))
+			memcpy(&bids[r], parts[r].bytes, sizeof(own));
+		else
+			rc = gt_err_set(err, GT_ESYS, NULL,
+					"rank %u speaks nonsense", r);
+	if (!rc && parent->size == 1)
+		bids[0] = own;
+	if (!rc && wish->colour >= 0)
+		gt_team_place(parent, bids, seat);
+	free(bids);
+	free(parts);
+	if (rc) {
+		if (seat && seat->listen_fd >= 0)
+			close(seat->listen_fd);
+		free(seat);
+		return rc;
+	}
+	*out = seat;
+	return GT_OK;
+}
+
+int gt_team_enter(struct gt_team_seat *seat, const struct gt_team_member *me,
+		  const _Atomic int *stop, struct gt_team **team,
+		  struct gt_err *err)
+{
+	int rc = gt_team_open(seat, me, stop, team, err);
+
+	free(seat);
+	return rc;
+}
+
+void gt_team_stay_out(struct gt_team_seat *seat)
+{
+	if (seat->listen_fd >= 0)
+		close(seat->listen_fd);
+	free(seat);
+}
+
+void gt_team_close(struct gt_team *team)
+{
+	if (!team)
+		return;
+	gt_world_close(team->world);
+	if (team->engine.listen_fd >= 0)
+		close(team->engine.listen_fd);
+	gt_secret_wipe(&team->engine.secret);
+	free(team->members);
+	free(team);
+}
+
+static int gt_team_share(const struct gt_team_member *a,
+			 const struct gt_team_member *b, int processes)
+{
+	if (strcmp(a->host, b->host) != 0)
+		return 0;
+	return processes ? a->pid == b->pid
+			 : *a->bus_id && !strcmp(a->bus_id, b->bus_id);
+}
+
+int gt_team_find_pair(const struct gt_team *team, int processes, uint32_t *one,
+		      uint32_t *other)
+{
+	for (uint32_t r = 0; r < team->size; r++)
+		for (uint32_t q = 0; q < r; q++) {
+			if (!gt_team_share(&team->members[q], &team->members[r],
+					   processes))
+				continue;
+			*one = q;
+			*other = r;
+			return 1;
+		}
+	return 0;
+}

@@ -1,0 +1,80 @@
+/*
+ * The ranks of one communicator, each of which is wherever it likes: threads of
+ * one process or processes of several hosts, several communicators in each.
+ * Every rank is a process of a world of its own (world/world.h), even beside
+ * others in the same process, so that none ever waits for another's calls but
+ * where the communicator does.
+ *
+ * A team's functions wait for all its ranks, until *stop is set.  One thread
+ * at a time uses a team.
+ */
+#ifndef GT_NCCL_TEAM_H
+#define GT_NCCL_TEAM_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "exec/link/shared_memory.h"
+#include "nccl/abi.h"
+#include "nccl/cuda.h"
+#include "world/world.h"
+
+struct gt_err;
+
+/* A rank, as it tells the others. */
+struct gt_team_member {
+	char host[GT_HOST_ID_MAX];
+	char bus_id[GT_CUDA_BUS_ID_MAX]; /* "": on the host */
+	int32_t pid, device;
+};
+
+struct gt_team {
+	uint32_t rank, size;
+	struct gt_world *world;         /* NULL: it is alone */
+	struct gt_team_member *members; /* [size] */
+	/* Of this an engine's world is made; who takes listen_fd has it. */
+	struct gt_world_config engine;
+};
+
+/* What a rank wants of a split. */
+struct gt_team_wish {
+	int colour; /* below 0: to be in none */
+	int key;
+};
+
+/*
+ * Come as one rank, and wait for all; `me` is what it tells.  GT_EINPUT where
+ * ranks do not fit together.
+ */
+int gt_team_meet(const gt_nccl_id *id, uint32_t rank, uint32_t size,
+		 const struct gt_team_member *me, const _Atomic int *stop,
+		 struct gt_team **team, struct gt_err *err);
+
+/*
+ * All ranks make new teams of those with the same colour, by key and then by
+ * rank.  First comes a round of the parent, and behind it gt_team_enter(),
+ * which needs the parent no more and only those of the same colour.
+ */
+struct gt_team_seat;
+int gt_team_split(struct gt_team *parent, const struct gt_team_wish *wish,
+		  struct gt_team_seat **seat, struct gt_err *err);
+
+/* Takes the seat. */
+int gt_team_enter(struct gt_team_seat *seat, const struct gt_team_member *me,
+		  const _Atomic int *stop, struct gt_team **team,
+		  struct gt_err *err);
+
+/* Takes the seat of a rank that wants to be in none, or cannot be. */
+void gt_team_stay_out(struct gt_team_seat *seat);
+
+/* NULL is allowed. */
+void gt_team_close(struct gt_team *team);
+
+/*
+ * Find two ranks that have one GPU, or, with `processes`, that are in one
+ * process; 0: there are none.  All ranks find the same two.
+ */
+int gt_team_find_pair(const struct gt_team *team, int processes, uint32_t *one,
+		      uint32_t *other);
+
+#endif

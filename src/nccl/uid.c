@@ -1,0 +1,109 @@
+/*
+ * A rank's side of a unique id: it connects to whoever made it, tells the
+ * version of gtopo and the door of rank 0, and waits for the answer.
+ */
+#include "nccl/uid.h"
+
+#include <poll.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "nccl/uid_root.h"
+#include "world/listener.h"
+#include "world/world.h"
+
+/* Who made the id listens before it tells it, so this is long. */
+static const int64_t gt_uid_connect_ns = 20000000000;
+
+int gt_uid_new(gt_nccl_id *id, struct gt_err *err)
+{
+	struct gt_uid_card card;
+	int fd, rc;
+
+	gt_uid_card_init(&card);
+	rc = gt_door_open(&card.door, &fd, err);
+	if (!rc)
+		rc = gt_uid_root_start(&card.door, fd, err);
+	if (!rc)
+		memcpy(id->bytes, &card, sizeof(card));
+	return rc;
+}
+
+/* The frame that came, once there is one; 0: not yet. */
+static int gt_uid_hear(struct gt_wire *wire, struct gt_door *door, int *rc,
+		       struct gt_err *err)
+{
+	struct gt_frame frame;
+	int here = gt_wire_fill(wire, GT_UID_FRAME_BYTES);
+	int got = gt_wire_next(wire, GT_UID_FRAME_BYTES, &frame);
+
+	if (!got && here)
+		return 0;
+	if (got > 0 && frame.type == GT_UID_WELCOME &&
+	    frame.bytes == sizeof(*door)) {
+		memcpy(door, frame.payload, sizeof(*door));
+		*rc = GT_OK;
+	} else if (got > 0 && frame.type == GT_UID_REFUSAL) {
+		*rc = gt_err_set(err, frame.seq ? GT_ENO : GT_EINPUT, NULL,
+				 "%.*s", (int)frame.bytes, frame.payload);
+	} else {
+		*rc = gt_err_set(err, GT_ENO, NULL,
+				 "the process that made the unique id is gone");
+	}
+	return 1;
+}
+
+static int gt_uid_wait(struct gt_wire *wire, const _Atomic int *stop,
+		       struct gt_door *door, struct gt_err *err)
+{
+	struct pollfd poll_in = {.fd = wire->fd, .events = POLLIN};
+	int rc;
+
+	for (;;) {
+		if (gt_uid_hear(wire, door, &rc, err))
+			return rc;
+		if (atomic_load(stop))
+			return gt_err_set(err, GT_ESYS, NULL, "aborted");
+		poll(&poll_in, 1, GT_UID_LOOK_MS);
+	}
+}
+
+int gt_uid_meet(const gt_nccl_id *id, uint32_t rank, uint32_t size,
+		const _Atomic int *stop, struct gt_door *door,
+		struct gt_err *err)
+{
+	const struct gt_auth_answer answer = {
+		.kind = GT_CONNECTION_CONTROL, .rank = rank, .size = size};
+	const struct gt_net_deadline deadline = {
+		gt_clock_ns() + gt_uid_connect_ns, stop};
+	struct gt_frame frame = {.type = GT_UID_CARD,
+				 .bytes = GT_NCCL_ID_BYTES};
+	struct gt_world_config config;
+	struct gt_uid_card card, own;
+	struct gt_wire wire;
+	int fd, rc;
+
+	memcpy(&card, id->bytes, sizeof(card));
+	gt_uid_card_init(&own);
+	if (memcmp(card.magic, own.magic, sizeof(own.magic)) != 0)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "this is no unique id that gtopo made");
+	rc = gt_door_find(&card.door, &config, err);
+	if (!rc)
+		rc = gt_listener_connect(&config.address, &config.secret,
+					 &answer, &deadline, &fd, err);
+	gt_secret_wipe(&config.secret);
+	if (rc)
+		return rc;
+	own.door = *door;
+	frame.payload = (const char *)&own;
+	gt_wire_init(&wire, fd);
+	rc = gt_wire_put(&wire, &frame) && gt_wire_flush(&wire)
+		     ? gt_uid_wait(&wire, stop, door, err)
+		     : gt_err_set(err, GT_ENO, NULL,
+				  "the process that made the unique id is "
+				  "gone");
+	gt_wire_close(&wire);
+	return rc;
+}

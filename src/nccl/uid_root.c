@@ -1,0 +1,230 @@
+/*
+ * The thread that a unique id has in the process that made it.  It ends when
+ * it has told all ranks where to go, or why not, and with the process.
+ */
+#include "nccl/uid_root.h"
+
+#include <config.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/thread.h"
+#include "world/listener.h"
+#include "world/world.h"
+
+enum {
+	GT_UID_RANKS_MOST = 1 << 20,
+	GT_UID_PART_MS = 1000, /* for one who does not hang up */
+};
+
+/* A rank that has come; without a wire it has not. */
+struct gt_uid_rank {
+	struct gt_wire wire;
+	int told; /* its card is here */
+};
+
+struct gt_uid_root {
+	struct gt_listener listener;
+	struct gt_secret secret;
+	struct gt_uid_card own;
+	struct gt_uid_rank *ranks; /* [size]; size is the first comer's */
+	uint32_t size, ntold;
+	struct gt_door door; /* rank 0's */
+	struct gt_wire odd;  /* one that came and should not have */
+	char why[256];       /* it has failed; "": not */
+	int gone;            /* because a rank has gone */
+};
+
+void gt_uid_card_init(struct gt_uid_card *card)
+{
+	memset(card, 0, sizeof(*card));
+	memcpy(card->magic, "gtopoid1", sizeof(card->magic));
+	snprintf(card->version, sizeof(card->version), "%s", PACKAGE_VERSION);
+}
+
+/* The first comer says how many there are. */
+static int gt_uid_expect(struct gt_uid_root *root, uint32_t size)
+{
+	if (root->size || !size || size > GT_UID_RANKS_MOST)
+		return root->size == size;
+	root->ranks = calloc(size, sizeof(*root->ranks));
+	if (!root->ranks)
+		return 0;
+	root->size = size;
+	for (uint32_t r = 0; r < size; r++)
+		gt_wire_init(&root->ranks[r].wire, -1);
+	return 1;
+}
+
+static void gt_uid_enter(void *arg, struct gt_wire *wire,
+			 const struct gt_auth_answer *who)
+{
+	struct gt_uid_root *root = arg;
+
+	if (!gt_uid_expect(root, who->size))
+		snprintf(root->why, sizeof(root->why),
+			 "rank %u says there are %u ranks, another one %u",
+			 who->rank, who->size, root->size);
+	else if (who->rank >= root->size)
+		snprintf(root->why, sizeof(root->why),
+			 "there is no rank %u of %u", who->rank, root->size);
+	else if (root->ranks[who->rank].wire.fd >= 0)
+		snprintf(root->why, sizeof(root->why),
+			 "there are two ranks %u, or the unique id is used "
+			 "twice",
+			 who->rank);
+	if (!*root->why)
+		root->ranks[who->rank].wire = *wire;
+	else if (root->odd.fd < 0)
+		root->odd = *wire;
+	else
+		gt_wire_close(wire);
+}
+
+static void gt_uid_take(struct gt_uid_root *root, uint32_t r,
+			const struct gt_frame *frame)
+{
+	struct gt_uid_card card;
+
+	if (frame->type != GT_UID_CARD || frame->bytes != sizeof(card) ||
+	    root->ranks[r].told) {
+		snprintf(root->why, sizeof(root->why),
+			 "rank %u speaks nonsense", r);
+		return;
+	}
+	memcpy(&card, frame->payload, sizeof(card));
+	if (memcmp(card.version, root->own.version, sizeof(card.version)) != 0)
+		snprintf(root->why, sizeof(root->why),
+			 "rank %u has gtopo %.*s, the process that made the "
+			 "unique id has %s",
+			 r, (int)sizeof(card.version), card.version,
+			 root->own.version);
+	if (!r)
+		root->door = card.door;
+	root->ranks[r].told = 1;
+	root->ntold++;
+}
+
+static void gt_uid_read(struct gt_uid_root *root, uint32_t r)
+{
+	struct gt_wire *wire = &root->ranks[r].wire;
+	int here = gt_wire_fill(wire, GT_UID_FRAME_BYTES);
+	struct gt_frame frame;
+	int got;
+
+	while ((got = gt_wire_next(wire, GT_UID_FRAME_BYTES, &frame)) > 0)
+		gt_uid_take(root, r, &frame);
+	if (*root->why || (here && got >= 0))
+		return;
+	snprintf(root->why, sizeof(root->why),
+		 "rank %u has gone before all were there", r);
+	root->gone = 1;
+}
+
+static int gt_uid_is_over(const struct gt_uid_root *root)
+{
+	return *root->why || (root->size && root->ntold == root->size);
+}
+
+/* 0: no memory to wait with. */
+static int gt_uid_serve(struct gt_uid_root *root)
+{
+	size_t room = GT_LISTENER_PENDING_MAX + 1 + (size_t)root->size;
+	struct pollfd *polls = calloc(room, sizeof(*polls));
+	uint32_t n;
+
+	if (!polls)
+		return 0;
+	n = gt_listener_polls(&root->listener, polls);
+	for (uint32_t r = 0; r < root->size; r++)
+		polls[n++] = (struct pollfd){.fd = root->ranks[r].wire.fd,
+					     .events = POLLIN};
+	poll(polls, n, GT_UID_LOOK_MS * (root->size ? 1 : 50));
+	free(polls);
+	gt_listener_serve(&root->listener, gt_uid_enter, root);
+	for (uint32_t r = 0; r < root->size; r++)
+		if (root->ranks[r].wire.fd >= 0)
+			gt_uid_read(root, r);
+	return 1;
+}
+
+static void gt_uid_answer(struct gt_uid_root *root, struct gt_wire *wire)
+{
+	struct gt_frame frame = {.type = GT_UID_WELCOME,
+				 .bytes = sizeof(root->door),
+				 .payload = (const char *)&root->door};
+
+	if (wire->fd < 0)
+		return;
+	if (*root->why)
+		frame = (struct gt_frame){.type = GT_UID_REFUSAL,
+					  .bytes = (uint32_t)strlen(root->why),
+					  .seq = (uint64_t)root->gone,
+					  .payload = root->why};
+	/* Who has gone in the meantime need not hear it. */
+	if (gt_wire_put(wire, &frame))
+		gt_wire_flush(wire);
+	shutdown(wire->fd, SHUT_WR);
+}
+
+/*
+ * Wait until one has hung up: to close a connection on which something was not
+ * read would take back what was sent.
+ */
+static void gt_uid_part(struct gt_wire *wire)
+{
+	struct pollfd poll_in = {.fd = wire->fd, .events = POLLIN};
+
+	while (wire->fd >= 0 && poll(&poll_in, 1, GT_UID_PART_MS) == 1 &&
+	       gt_wire_fill(wire, GT_UID_FRAME_BYTES) &&
+	       wire->in.len < GT_UID_FRAME_BYTES)
+		;
+	gt_wire_close(wire);
+}
+
+static void *gt_uid_main(void *arg)
+{
+	struct gt_uid_root *root = arg;
+
+	while (!gt_uid_is_over(root) && gt_uid_serve(root))
+		;
+	for (uint32_t r = 0; r < root->size; r++)
+		gt_uid_answer(root, &root->ranks[r].wire);
+	gt_uid_answer(root, &root->odd);
+	for (uint32_t r = 0; r < root->size; r++)
+		gt_uid_part(&root->ranks[r].wire);
+	gt_uid_part(&root->odd);
+	gt_listener_close(&root->listener);
+	gt_secret_wipe(&root->secret);
+	free(root->ranks);
+	free(root);
+	return NULL;
+}
+
+int gt_uid_root_start(const struct gt_door *door, int fd, struct gt_err *err)
+{
+	struct gt_uid_root *root = calloc(1, sizeof(*root));
+	struct gt_world_config config;
+	pthread_t thread;
+	int rc = root ? gt_door_find(door, &config, err) : gt_err_nomem(err);
+
+	if (!rc) {
+		root->secret = config.secret;
+		gt_uid_card_init(&root->own);
+		gt_wire_init(&root->odd, -1);
+		gt_listener_init(&root->listener, fd, &root->secret);
+		rc = gt_thread_start(&thread, gt_uid_main, root, err);
+	}
+	if (rc) {
+		close(fd);
+		free(root);
+		return rc;
+	}
+	pthread_detach(thread);
+	return GT_OK;
+}

@@ -1,0 +1,52 @@
+#!/bin/bash
+# libnccl.so.2 as a file: its names are those of tests/nccl/symbols, each twice,
+# it needs little beside libc, and a program that has nothing to do with it
+# does not notice it.
+set -u
+. "${GTOPO_SRC:-.}/tests/tap.sh"
+build=$(dirname "${GTOPO:=$PWD/build/gtopo}")
+src=${GTOPO_SRC:-.}
+lib=$build/libnccl.so.2
+
+# Names of one kind (T: strong, W: weak) that are not on the list, and those
+# that are missing.
+names() { # KIND PREFIX
+	nm -D --defined-only "$lib" | awk -v kind="$1" '$2 == kind {print $3}' |
+		LC_ALL=C sort >"$tmp/has"
+	sed "s/^/$2/" "$src/tests/nccl/symbols" | LC_ALL=C sort |
+		diff - "$tmp/has" | grep '^[<>]'
+}
+
+others() {
+	nm -D --defined-only "$lib" | awk '$2 !~ /[TWA]/'
+}
+
+soname() {
+	readelf -d "$lib" | grep -q 'soname: \[libnccl\.so\.2\]' ||
+		readelf -d "$lib" | grep -i soname
+}
+
+# What a wheel or a container has, but for these two: jansson where no archive
+# can be part of a shared library, and verbs, which is not loaded on demand.
+needed() {
+	readelf -d "$lib" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' |
+		grep -vE '^(libc|libm|libdl|librt|libpthread)\.so|^ld-linux' |
+		grep -vE '^lib(jansson|ibverbs)\.so'
+}
+
+preloaded() { # COMMAND... that prints nothing
+	LD_PRELOAD=$lib NCCL_DEBUG=INFO "$@" 2>&1
+}
+
+verdict "strong names are pnccl and the list" "$(names T p)"
+verdict "weak names are the list" "$(names W '')"
+verdict "there are no other names" "$(others)"
+verdict "it is called libnccl.so.2" "$(soname)"
+if nm -D "$lib" | grep -qE ' __(a|t|ub)san_'; then
+	skipped "it needs libc" "sanitizers are in it"
+	skipped "a shell does not notice it" "likewise"
+else
+	verdict "it needs libc" "$(needed)"
+	verdict "a shell does not notice it" "$(preloaded sh -c true)"
+fi
+tap_end

@@ -1,0 +1,32 @@
+# libnccl.so.2 as programs use it, with a simulated CUDA run-time: simcuda.h.
+nccl_simulated = %D%/client.h %D%/simcuda.c %D%/simcuda.h
+nccl_ldflags = $(AM_LDFLAGS) -rdynamic -Wl,-rpath,$(abs_top_builddir)
+nccl_ldadd = libnccl.so.2 $(CMOCKA_LIBS)
+unit_tests += \
+	%D%/test_faults \
+	%D%/test_groups \
+	%D%/test_interleave \
+	%D%/test_processes \
+	%D%/test_ranks \
+	%D%/test_split
+%C%_test_faults_SOURCES = %D%/test_faults.c $(nccl_simulated)
+%C%_test_faults_LDADD = $(nccl_ldadd)
+%C%_test_faults_LDFLAGS = $(nccl_ldflags)
+%C%_test_groups_SOURCES = %D%/test_groups.c $(nccl_simulated)
+%C%_test_groups_LDADD = $(nccl_ldadd)
+%C%_test_groups_LDFLAGS = $(nccl_ldflags)
+%C%_test_interleave_SOURCES = %D%/test_interleave.c $(nccl_simulated)
+%C%_test_interleave_LDADD = $(nccl_ldadd)
+%C%_test_interleave_LDFLAGS = $(nccl_ldflags)
+%C%_test_processes_SOURCES = %D%/test_processes.c $(nccl_simulated)
+%C%_test_processes_LDADD = $(nccl_ldadd)
+%C%_test_processes_LDFLAGS = $(nccl_ldflags)
+%C%_test_ranks_SOURCES = %D%/test_ranks.c $(nccl_simulated)
+%C%_test_ranks_LDADD = $(nccl_ldadd)
+%C%_test_ranks_LDFLAGS = $(nccl_ldflags)
+%C%_test_split_SOURCES = %D%/test_split.c $(nccl_simulated)
+%C%_test_split_LDADD = $(nccl_ldadd)
+%C%_test_split_LDFLAGS = $(nccl_ldflags)
+
+gates += %D%/abi.sh
+EXTRA_DIST += %D%/symbols

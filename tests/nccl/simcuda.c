@@ -1,0 +1,316 @@
+/* Streams, events and devices of the simulated CUDA run-time (simcuda.h). */
+#include "nccl/simcuda.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nccl/cuda.h"
+
+struct sim_item {
+	struct sim_item *next;
+	void (*fn)(void *arg);
+	void *arg;
+};
+
+struct sim_stream {
+	pthread_mutex_t mutex;
+	pthread_cond_t changed;
+	pthread_t thread;
+	struct sim_item *first, **last;
+	int busy, quit;
+};
+
+/* Whoever may still look at it has a reference. */
+struct sim_event {
+	pthread_mutex_t mutex;
+	pthread_cond_t changed;
+	unsigned long recorded, passed;
+	int refs;
+};
+
+/* A stream's place in an event's life. */
+struct sim_mark {
+	struct sim_event *event;
+	unsigned long number;
+};
+
+static _Thread_local int sim_device;
+static pthread_mutex_t sim_mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct sim_stream *sim_defaults[SIM_DEVICES];
+
+void sim_use_device(int device)
+{
+	sim_device = device;
+}
+
+static void *sim_stream_main(void *arg)
+{
+	struct sim_stream *stream = arg;
+	struct sim_item *item;
+
+	pthread_mutex_lock(&stream->mutex);
+	while (stream->first || !stream->quit) {
+		item = stream->first;
+		if (!item) {
+			pthread_cond_wait(&stream->changed, &stream->mutex);
+			continue;
+		}
+		stream->first = item->next;
+		if (!stream->first)
+			stream->last = &stream->first;
+		stream->busy = 1;
+		pthread_mutex_unlock(&stream->mutex);
+		item->fn(item->arg);
+		free(item);
+		pthread_mutex_lock(&stream->mutex);
+		stream->busy = 0;
+		pthread_cond_broadcast(&stream->changed);
+	}
+	pthread_mutex_unlock(&stream->mutex);
+	return NULL;
+}
+
+void *sim_stream_new(void)
+{
+	struct sim_stream *stream = calloc(1, sizeof(*stream));
+
+	if (!stream)
+		abort();
+	pthread_mutex_init(&stream->mutex, NULL);
+	pthread_cond_init(&stream->changed, NULL);
+	stream->last = &stream->first;
+	if (pthread_create(&stream->thread, NULL, sim_stream_main, stream))
+		abort();
+	return stream;
+}
+
+static struct sim_stream *sim_stream_of(void *stream)
+{
+	struct sim_stream **own = &sim_defaults[sim_device];
+
+	if (stream)
+		return stream;
+	pthread_mutex_lock(&sim_mutex);
+	if (!*own)
+		*own = sim_stream_new();
+	pthread_mutex_unlock(&sim_mutex);
+	return *own;
+}
+
+void sim_stream_call(void *arg, void (*fn)(void *arg), void *data)
+{
+	struct sim_stream *stream = sim_stream_of(arg);
+	struct sim_item *item = calloc(1, sizeof(*item));
+
+	if (!item)
+		abort();
+	item->fn = fn;
+	item->arg = data;
+	pthread_mutex_lock(&stream->mutex);
+	*stream->last = item;
+	stream->last = &item->next;
+	pthread_cond_broadcast(&stream->changed);
+	pthread_mutex_unlock(&stream->mutex);
+}
+
+int sim_stream_is_idle(void *arg)
+{
+	struct sim_stream *stream = sim_stream_of(arg);
+	int idle;
+
+	pthread_mutex_lock(&stream->mutex);
+	idle = !stream->first && !stream->busy;
+	pthread_mutex_unlock(&stream->mutex);
+	return idle;
+}
+
+void sim_stream_sync(void *arg)
+{
+	struct sim_stream *stream = sim_stream_of(arg);
+
+	pthread_mutex_lock(&stream->mutex);
+	while (stream->first || stream->busy)
+		pthread_cond_wait(&stream->changed, &stream->mutex);
+	pthread_mutex_unlock(&stream->mutex);
+}
+
+void sim_stream_free(void *arg)
+{
+	struct sim_stream *stream = arg;
+
+	pthread_mutex_lock(&stream->mutex);
+	stream->quit = 1;
+	pthread_cond_broadcast(&stream->changed);
+	pthread_mutex_unlock(&stream->mutex);
+	pthread_join(stream->thread, NULL);
+	pthread_cond_destroy(&stream->changed);
+	pthread_mutex_destroy(&stream->mutex);
+	free(stream);
+}
+
+static const char *sim_words(int error)
+{
+	return error ? "invalid argument of a simulated call" : "no error";
+}
+
+static int sim_get_device(int *device)
+{
+	*device = sim_device;
+	return 0;
+}
+
+static int sim_count(int *count)
+{
+	*count = SIM_DEVICES;
+	return 0;
+}
+
+static int sim_set_device(int device)
+{
+	if (device < 0 || device >= SIM_DEVICES)
+		return 1;
+	sim_device = device;
+	return 0;
+}
+
+static int sim_bus_id(int device, char bus_id[GT_CUDA_BUS_ID_MAX])
+{
+	return snprintf(bus_id, GT_CUDA_BUS_ID_MAX, "0000:%02x:00.0", device) <
+	       0;
+}
+
+static int sim_event_new(void **out)
+{
+	struct sim_event *event = calloc(1, sizeof(*event));
+
+	if (!event)
+		return 1;
+	pthread_mutex_init(&event->mutex, NULL);
+	pthread_cond_init(&event->changed, NULL);
+	event->refs = 1;
+	*out = event;
+	return 0;
+}
+
+static int sim_event_free(void *arg)
+{
+	struct sim_event *event = arg;
+	int refs;
+
+	pthread_mutex_lock(&event->mutex);
+	refs = --event->refs;
+	pthread_mutex_unlock(&event->mutex);
+	if (refs)
+		return 0;
+	pthread_cond_destroy(&event->changed);
+	pthread_mutex_destroy(&event->mutex);
+	free(event);
+	return 0;
+}
+
+static void sim_mark_pass(void *arg)
+{
+	struct sim_mark *mark = arg;
+	struct sim_event *event = mark->event;
+
+	pthread_mutex_lock(&event->mutex);
+	if (event->passed < mark->number)
+		event->passed = mark->number;
+	pthread_cond_broadcast(&event->changed);
+	pthread_mutex_unlock(&event->mutex);
+	sim_event_free(event);
+	free(mark);
+}
+
+static void sim_mark_await(void *arg)
+{
+	struct sim_mark *mark = arg;
+	struct sim_event *event = mark->event;
+
+	pthread_mutex_lock(&event->mutex);
+	while (event->passed < mark->number)
+		pthread_cond_wait(&event->changed, &event->mutex);
+	pthread_mutex_unlock(&event->mutex);
+	sim_event_free(event);
+	free(mark);
+}
+
+/* Put a mark on the stream, with the number that the event has now. */
+static int sim_mark(void *stream, struct sim_event *event, int records)
+{
+	struct sim_mark *mark = calloc(1, sizeof(*mark));
+
+	if (!mark)
+		return 1;
+	pthread_mutex_lock(&event->mutex);
+	event->refs++;
+	event->recorded += records ? 1 : 0;
+	mark->event = event;
+	mark->number = event->recorded;
+	pthread_mutex_unlock(&event->mutex);
+	sim_stream_call(stream, records ? sim_mark_pass : sim_mark_await, mark);
+	return 0;
+}
+
+static int sim_event_record(void *event, void *stream)
+{
+	return sim_mark(stream, event, 1);
+}
+
+static int sim_stream_wait(void *stream, void *event)
+{
+	return sim_mark(stream, event, 0);
+}
+
+static int sim_event_pending(void *arg, int *pending)
+{
+	struct sim_event *event = arg;
+
+	pthread_mutex_lock(&event->mutex);
+	*pending = event->passed < event->recorded;
+	pthread_mutex_unlock(&event->mutex);
+	return 0;
+}
+
+static int sim_call(void *stream, void (*fn)(void *arg), void *arg)
+{
+	sim_stream_call(stream, fn, arg);
+	return 0;
+}
+
+static int sim_memory_new(void **memory, size_t bytes)
+{
+	*memory = malloc(bytes);
+	return !*memory;
+}
+
+static int sim_memory_free(void *memory)
+{
+	free(memory);
+	return 0;
+}
+
+const struct gt_cuda *gt_nccl_simulated_cuda(void)
+{
+	static const struct gt_cuda table = {
+		.name = "simulated CUDA",
+		.on_host = 1,
+		.words = sim_words,
+		.device = sim_get_device,
+		.devices = sim_count,
+		.use_device = sim_set_device,
+		.bus_id = sim_bus_id,
+		.event_new = sim_event_new,
+		.event_free = sim_event_free,
+		.event_record = sim_event_record,
+		.event_pending = sim_event_pending,
+		.stream_wait = sim_stream_wait,
+		.call = sim_call,
+		.memory_new = sim_memory_new,
+		.memory_free = sim_memory_free,
+	};
+
+	return &table;
+}

@@ -1,0 +1,29 @@
+/*
+ * A simulated CUDA run-time for programs that test libnccl.so.2 without GPUs:
+ * a stream is a queue with a thread, an event a number that a stream passes,
+ * and buffers are memory of the host.  It keeps CUDA's order and no more; its
+ * times mean nothing.  A program that is linked with it has ranks on the host
+ * (src/nccl/cuda.h).
+ */
+#ifndef GT_TESTS_NCCL_SIMCUDA_H
+#define GT_TESTS_NCCL_SIMCUDA_H
+
+enum { SIM_DEVICES = 64 };
+
+struct gt_cuda;
+
+__attribute__((visibility("default"))) const struct gt_cuda *
+gt_nccl_simulated_cuda(void);
+
+/* The calling thread's device, 0 at first. */
+void sim_use_device(int device);
+
+void *sim_stream_new(void);
+void sim_stream_free(void *stream); /* waits for all that is on it */
+void sim_stream_sync(void *stream); /* NULL: the device's default stream */
+int sim_stream_is_idle(void *stream);
+
+/* Call fn when the stream has come to it. */
+void sim_stream_call(void *stream, void (*fn)(void *arg), void *arg);
+
+#endif

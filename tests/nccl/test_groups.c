@@ -1,0 +1,227 @@
+/*
+ * Groups: they belong to the thread, nest, hold what is called for any
+ * communicators and streams, and start all of it or nothing.
+ */
+#include "nccl/client.h"
+
+enum { RANKS = 3 };
+
+/* One thread has all ranks, which only a group can do. */
+static void case_one_thread(void **state)
+{
+	int in[RANKS], out[RANKS] = {0}, got;
+	void *comms[RANKS], *streams[RANKS];
+
+	(void)state;
+	OK(ncclCommInitAll(comms, RANKS, NULL));
+	OK(ncclGroupStart());
+	for (int r = 0; r < RANKS; r++) {
+		in[r] = r + 1;
+		sim_use_device(r);
+		streams[r] = sim_stream_new();
+		OK(ncclGroupStart());
+		OK(ncclAllReduce(&in[r], &out[r], 1, INT32, SUM, comms[r],
+				 streams[r]));
+		OK(ncclGroupEnd());
+		IS(sim_stream_is_idle(streams[r]));
+	}
+	sim_use_device(5);
+	OK(ncclGroupEnd());
+	for (int r = 0; r < RANKS; r++) {
+		sim_stream_sync(streams[r]);
+		IS(out[r] == 6);
+		OK(ncclCommCuDevice(comms[r], &got));
+		IS(got == r);
+	}
+	/* One after the other, as programs do. */
+	for (int r = 0; r < RANKS; r++)
+		OK(ncclCommDestroy(comms[r]));
+	for (int r = 0; r < RANKS; r++)
+		sim_stream_free(streams[r]);
+	WANT(ARGUMENT, ncclCommDestroy(comms[0]));
+	WANT(USAGE, ncclCommInitAll(comms, 2, (int[2]){3, 3}));
+	WANT(ARGUMENT, ncclCommInitAll(comms, 1, (int[1]){SIM_DEVICES}));
+	sim_use_device(0);
+}
+
+/* A refused call says so at once, and nothing of the group starts. */
+static void body_refused(struct rank *rank)
+{
+	float one = 1, out = 0;
+
+	OK(ncclGroupStart());
+	OK(ncclAllReduce(&one, &out, 1, FLOAT, SUM, rank->comm, rank->stream));
+	WANT(ARGUMENT,
+	     ncclAllReduce(&one, &out, 1, 99, SUM, rank->comm, rank->stream));
+	OK(ncclAllReduce(&one, &out, 1, FLOAT, SUM, rank->comm, rank->stream));
+	WANT(ARGUMENT, ncclGroupEnd());
+	sim_stream_sync(rank->stream);
+	IS(out == 0);
+	WANT(USAGE, ncclGroupEnd());
+	/* What is estimated does not start either. */
+	OK(ncclGroupStart());
+	OK(ncclAllReduce(&one, &out, 1, FLOAT, SUM, rank->comm, rank->stream));
+	OK(ncclGroupSimulateEnd(NULL));
+	WANT(USAGE, ncclGroupSimulateEnd(NULL));
+	sim_stream_sync(rank->stream);
+	IS(out == 0);
+	OK(ncclAllReduce(&one, &out, 1, FLOAT, SUM, rank->comm, rank->stream));
+	sim_stream_sync(rank->stream);
+	IS(out == RANKS);
+}
+
+static void case_refused(void **state)
+{
+	(void)state;
+	ranks_run(RANKS, body_refused);
+}
+
+/* A user's work on a stream, which others have to wait for. */
+struct work {
+	struct timespec nap;
+	int *value, adds;
+};
+
+static void do_work(void *arg)
+{
+	struct work *work = arg;
+
+	nanosleep(&work->nap, NULL);
+	*work->value += work->adds;
+}
+
+/*
+ * Operations of one communicator follow each other on any streams, and all of a
+ * group's streams are joined before it and behind it.
+ */
+static void body_streams(struct rank *rank)
+{
+	void *other = sim_stream_new(), *third = sim_stream_new();
+	int a = 0, b = 0, out = 0, again = 0, late = 0;
+	struct work slow = {{0, 3000000}, &a, 1}, more = {{0, 2000000}, &b, 1};
+	struct work after = {{0, 0}, &late, 1};
+
+	for (int i = 1; i <= 5; i++) {
+		sim_stream_call(rank->stream, do_work, &slow);
+		OK(ncclAllReduce(&a, &out, 1, INT32, SUM, rank->comm,
+				 rank->stream));
+		/* It reads what the one before has written. */
+		OK(ncclAllReduce(&out, &again, 1, INT32, MAX, rank->comm,
+				 other));
+		sim_stream_sync(other);
+		IS(again == i * RANKS);
+	}
+	sim_stream_call(other, do_work, &more);
+	OK(ncclGroupStart());
+	OK(ncclAllReduce(&b, &out, 1, INT32, SUM, rank->comm, third));
+	OK(ncclAllReduce(&a, &again, 1, INT32, SUM, rank->comm, other));
+	OK(ncclGroupEnd());
+	sim_stream_call(other, do_work, &after);
+	sim_stream_call(other, do_work, &more);
+	sim_stream_sync(third);
+	IS(out == RANKS && again == 5 * RANKS);
+	sim_stream_sync(other);
+	IS(late == 1);
+	sim_stream_free(other);
+	sim_stream_free(third);
+	/* The default stream is one as well. */
+	OK(ncclAllReduce(&b, &out, 1, INT32, SUM, rank->comm, NULL));
+	sim_stream_sync(NULL);
+	IS(out == 2 * RANKS);
+}
+
+static void case_streams(void **state)
+{
+	(void)state;
+	ranks_run(RANKS, body_streams);
+}
+
+/* Many communicators of one thread in one group. */
+static void case_many(void **state)
+{
+	void *comms[2][RANKS], *stream = sim_stream_new(), *late;
+	int in[2][RANKS], out[2][RANKS];
+
+	(void)state;
+	OK(ncclCommInitAll(comms[0], RANKS, NULL));
+	OK(ncclCommInitAll(comms[1], RANKS, (int[RANKS]){2, 0, 1}));
+	OK(ncclGroupStart());
+	for (int c = 0; c < 2; c++)
+		for (int r = 0; r < RANKS; r++) {
+			in[c][r] = c * 10 + r;
+			late = sim_stream_new();
+			OK(ncclBcast(&in[c][r], 1, INT32, 1, comms[c][r],
+				     late));
+			OK(ncclAllReduce(&in[c][r], &out[c][r], 1, INT32, SUM,
+					 comms[c][r], late));
+		}
+	OK(ncclGroupEnd());
+	for (int c = 0; c < 2; c++)
+		for (int r = 0; r < RANKS; r++) {
+			OK(ncclCommFinalize(comms[c][r]));
+			IS(out[c][r] == RANKS * (c * 10 + 1));
+			OK(ncclCommDestroy(comms[c][r]));
+		}
+	sim_stream_free(stream);
+}
+
+static int poll_state(void *comm)
+{
+	int state = PROGRESS;
+
+	while (state == PROGRESS)
+		OK(ncclCommGetAsyncError(comm, &state));
+	return state;
+}
+
+/* Communicators that do not block: one thread makes all ranks, and polls. */
+static void case_nonblocking(void **state)
+{
+	struct client_config config = client_config(24, 21400);
+	void *comms[RANKS], *blocking;
+	int one = 1, out = 0, now;
+	id_t128 id, other;
+
+	(void)state;
+	config.numbers[0] = 0;
+	OK(ncclGetUniqueId(&id));
+	OK(ncclGetUniqueId(&other));
+	for (int r = 0; r < RANKS; r++) {
+		sim_use_device(r);
+		comms[r] = NULL;
+		WANT(PROGRESS,
+		     ncclCommInitRankConfig(&comms[r], RANKS, id, r, &config));
+		IS(comms[r]);
+		if (!r) {
+			OK(ncclCommGetAsyncError(comms[0], &now));
+			IS(now == PROGRESS);
+			WANT(ARGUMENT,
+			     ncclBcast(&out, 1, INT32, 0, comms[0], NULL));
+		}
+	}
+	for (int r = 0; r < RANKS; r++)
+		IS(poll_state(comms[r]) == SUCCESS);
+	OK(ncclCommInitRank(&blocking, 1, other, 0));
+	OK(ncclGroupStart());
+	OK(ncclAllReduce(&one, &out, 1, INT32, SUM, comms[0], NULL));
+	OK(ncclAllReduce(&one, &out, 1, INT32, SUM, blocking, NULL));
+	WANT(USAGE, ncclGroupEnd());
+	for (int r = 0; r < RANKS; r++)
+		OK(ncclCommAbort(comms[r]));
+	OK(ncclCommDestroy(blocking));
+	sim_use_device(0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest cases[] = {
+		cmocka_unit_test(case_one_thread),
+		cmocka_unit_test(case_refused),
+		cmocka_unit_test(case_streams),
+		cmocka_unit_test(case_many),
+		cmocka_unit_test(case_nonblocking),
+	};
+
+	alarm(300);
+	return cmocka_run_group_tests(cases, NULL, NULL);
+}

@@ -1,0 +1,205 @@
+/*
+ * Random programs: each rank is a thread with several communicators, which
+ * overlap in a circle, and calls what belongs to each in the order of that
+ * communicator alone.  Which of them comes first, what is called in one group,
+ * and on which stream, each rank decides for itself.  None of it
+ * may deadlock, and every result is checked.
+ */
+#include "nccl/client.h"
+
+#include <sched.h>
+
+enum {
+	RANKS = 3,
+	COMMS = 4,   /* all ranks, and the three pairs of them */
+	OPS_MAX = 3, /* of one bundle */
+};
+
+/* What the ranks of a communicator call together. */
+struct bundle {
+	int n;
+	unsigned kinds; /* two bits each: all-reduce, exchange, all-gather */
+};
+
+/* A rank's part of one bundle. */
+struct part {
+	int32_t in[OPS_MAX], out[OPS_MAX][RANKS];
+};
+
+static struct bundle *bundles[COMMS];
+static int nbundles;
+static uint64_t seed;
+
+static uint32_t next_random(uint64_t *at, uint32_t below)
+{
+	*at = *at * 6364136223846793005u + 1442695040888963407u;
+	return (uint32_t)(*at >> 33) % below;
+}
+
+/* A rank in all its communicators. */
+struct player {
+	struct rank *rank;
+	uint64_t random;
+	void *comms[COMMS], *streams[COMMS][2];
+	int places[COMMS], sizes[COMMS], done[COMMS];
+	struct part *parts[COMMS];
+};
+
+static int is_member(int comm, int rank)
+{
+	return !comm || rank == comm - 1 || rank == comm % RANKS;
+}
+
+static void player_call(struct player *p, int c)
+{
+	const struct bundle *bundle = &bundles[c][p->done[c]];
+	struct part *part = &p->parts[c][p->done[c]];
+	void *comm = p->comms[c];
+	void *stream = p->streams[c][next_random(&p->random, 2)];
+
+	if (bundle->n > 1)
+		OK(ncclGroupStart());
+	for (int i = 0; i < bundle->n; i++) {
+		unsigned kind = bundle->kinds >> 2 * i & 3;
+		int peer = p->sizes[c] - 1 - p->places[c];
+		int32_t *in = &part->in[i], *out = part->out[i];
+
+		*in = p->done[c] * 4 + p->places[c];
+		if (kind == 2) {
+			OK(ncclAllGather(in, out, 1, INT32, comm, stream));
+		} else if (kind == 1) {
+			OK(ncclGroupStart());
+			OK(ncclSend(in, 1, INT32, peer, comm, stream));
+			OK(ncclRecv(out, 1, INT32, peer, comm, stream));
+			OK(ncclGroupEnd());
+		} else {
+			OK(ncclAllReduce(in, out, 1, INT32, SUM, comm, stream));
+		}
+	}
+	if (bundle->n > 1)
+		OK(ncclGroupEnd());
+	p->done[c]++;
+}
+
+static void player_check(const struct player *p, int c, int number)
+{
+	const struct bundle *bundle = &bundles[c][number];
+	int n = p->sizes[c], base = number * 4;
+
+	for (int i = 0; i < bundle->n; i++) {
+		unsigned kind = bundle->kinds >> 2 * i & 3;
+		const int32_t *out = p->parts[c][number].out[i];
+
+		if (kind == 2)
+			for (int r = 0; r < n; r++)
+				IS(out[r] == base + r);
+		else if (kind == 1)
+			IS(out[0] == base + n - 1 - p->places[c]);
+		else
+			IS(out[0] == n * base + n * (n - 1) / 2);
+	}
+}
+
+/* Some communicators at once, each with its next bundle, or one alone. */
+static void player_step(struct player *p)
+{
+	int grouped = (int)next_random(&p->random, 3) == 0;
+
+	if (grouped)
+		OK(ncclGroupStart());
+	for (int c = 0; c < COMMS; c++)
+		if (p->comms[c] && p->done[c] < nbundles &&
+		    !next_random(&p->random, 2))
+			player_call(p, c);
+	if (grouped)
+		OK(ncclGroupEnd());
+	/* To wait for one communicator here would be the program's deadlock. */
+	if (!next_random(&p->random, 8))
+		sched_yield();
+}
+
+static int player_is_done(const struct player *p)
+{
+	for (int c = 0; c < COMMS; c++)
+		if (p->comms[c] && p->done[c] < nbundles)
+			return 0;
+	return 1;
+}
+
+static void player_begin(struct player *p)
+{
+	int me = p->rank->rank;
+
+	for (int c = 0; c < COMMS; c++) {
+		OK(ncclCommSplit(p->rank->comm, is_member(c, me) ? c : -1, 0,
+				 &p->comms[c], NULL));
+		if (!p->comms[c])
+			continue;
+		OK(ncclCommUserRank(p->comms[c], &p->places[c]));
+		OK(ncclCommCount(p->comms[c], &p->sizes[c]));
+		p->streams[c][0] = sim_stream_new();
+		p->streams[c][1] = sim_stream_new();
+		p->parts[c] = calloc((size_t)nbundles, sizeof(struct part));
+	}
+}
+
+static void player_end(struct player *p)
+{
+	for (int c = 0; c < COMMS; c++) {
+		if (!p->comms[c])
+			continue;
+		sim_stream_free(p->streams[c][0]);
+		sim_stream_free(p->streams[c][1]);
+		for (int i = 0; i < nbundles; i++)
+			player_check(p, c, i);
+		OK(ncclCommDestroy(p->comms[c]));
+		free(p->parts[c]);
+	}
+}
+
+static void body_play(struct rank *rank)
+{
+	struct player p = {.rank = rank,
+			   .random = seed * 1000 + (uint64_t)rank->rank};
+
+	player_begin(&p);
+	while (!player_is_done(&p))
+		player_step(&p);
+	player_end(&p);
+}
+
+/* All programs of a seed together have 10^4 calls, or a tenth of them. */
+static void case_interleave(void **state)
+{
+	(void)state;
+	nbundles = gt_test_is_brief() ? 30 : 125;
+	for (seed = 1; seed <= (gt_test_is_brief() ? 2 : 5); seed++) {
+		uint64_t random = seed;
+
+		for (int c = 0; c < COMMS; c++) {
+			bundles[c] =
+				calloc((size_t)nbundles, sizeof(**bundles));
+			for (int i = 0; i < nbundles; i++) {
+				struct bundle *b = &bundles[c][i];
+
+				b->n = 1 + (int)next_random(&random, OPS_MAX);
+				for (int k = 0; k < b->n; k++)
+					b->kinds |= next_random(&random, 3)
+						    << 2 * k;
+			}
+		}
+		ranks_run(RANKS, body_play);
+		for (int c = 0; c < COMMS; c++)
+			free(bundles[c]);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest cases[] = {
+		cmocka_unit_test(case_interleave),
+	};
+
+	alarm(300);
+	return cmocka_run_group_tests(cases, NULL, NULL);
+}

@@ -1,0 +1,273 @@
+/*
+ * Ranks in several processes, any number in each, that share nothing but a
+ * unique id; and what the others are told when one of them is killed.
+ */
+#include "nccl/client.h"
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+enum { MOST = 4, COUNT = 20000 };
+
+struct process {
+	pid_t pid;
+	int door; /* the id comes through it */
+};
+
+/* What a process does, with its number, of how many. */
+typedef void process_body(int p, int n, const id_t128 *id);
+
+/* All are forked before there is a thread, and wait for the id. */
+static void fork_all(struct process *all, int n, process_body *body)
+{
+	int ends[2];
+	id_t128 id;
+
+	fflush(NULL);
+	for (int p = 0; p < n; p++) {
+		IS(!pipe(ends));
+		all[p].pid = fork();
+		IS(all[p].pid >= 0);
+		if (!all[p].pid) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			close(ends[1]);
+			IS(read(ends[0], &id, sizeof(id)) == sizeof(id));
+			body(p, n, &id);
+			exit(0);
+		}
+		close(ends[0]);
+		all[p].door = ends[1];
+	}
+}
+
+/*
+ * The id is made by a process that has no rank, as servers of rendezvous do.
+ * `killed` is the process that will kill itself, or -1.
+ */
+static void run_all(int n, int killed, process_body *body)
+{
+	struct process all[MOST];
+	id_t128 id;
+	int status;
+	pid_t maker;
+
+	fork_all(all, n, body);
+	maker = fork();
+	if (!maker) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		OK(ncclGetUniqueId(&id));
+		for (int p = 0; p < n; p++)
+			IS(write(all[p].door, &id, sizeof(id)) == sizeof(id));
+		pause();
+	}
+	for (int p = 0; p < n; p++) {
+		close(all[p].door);
+		IS(waitpid(all[p].pid, &status, 0) == all[p].pid);
+		IS(p == killed ? WIFSIGNALED(status) : status == 0);
+	}
+	kill(maker, SIGKILL);
+	IS(waitpid(maker, &status, 0) == maker);
+}
+
+/* One rank a process, and one that has all that are left. */
+static int first_of(int p)
+{
+	static const int firsts[MOST + 1] = {0, 2, 3, 6};
+
+	return firsts[p];
+}
+
+struct local {
+	void *comm, *stream;
+	int32_t *in, *out;
+};
+
+static void body_uneven(int p, int n, const id_t128 *id)
+{
+	int first = first_of(p), end = first_of(p + 1), size = first_of(n);
+	struct local local[MOST];
+
+	OK(ncclGroupStart());
+	/* Ranks do not lie in order: process 0 has the last ones. */
+	for (int i = first; i < end; i++) {
+		sim_use_device(i);
+		OK(ncclCommInitRank(&local[i - first].comm, size, *id,
+				    size - 1 - i));
+	}
+	OK(ncclGroupEnd());
+	OK(ncclGroupStart());
+	for (int i = first; i < end; i++) {
+		struct local *my = &local[i - first];
+
+		my->stream = sim_stream_new();
+		my->in = calloc(COUNT, sizeof(*my->in));
+		my->out = calloc(COUNT, sizeof(*my->out));
+		for (int k = 0; k < COUNT; k++)
+			my->in[k] = (size - i) * k;
+		OK(ncclAllReduce(my->in, my->out, COUNT, INT32, SUM, my->comm,
+				 my->stream));
+	}
+	OK(ncclGroupEnd());
+	for (int i = first; i < end; i++) {
+		struct local *my = &local[i - first];
+
+		sim_stream_sync(my->stream);
+		for (int k = 0; k < COUNT; k++)
+			IS(my->out[k] == size * (size + 1) / 2 * k);
+	}
+	/* The ends of the row tell each other something, and leave. */
+	OK(ncclGroupStart());
+	for (int i = first; i < end; i++) {
+		struct local *my = &local[i - first];
+
+		OK(ncclSend(my->in, COUNT, INT32, i, my->comm, my->stream));
+		OK(ncclRecv(my->out, COUNT, INT32, i, my->comm, my->stream));
+	}
+	OK(ncclGroupEnd());
+	for (int i = first; i < end; i++) {
+		struct local *my = &local[i - first];
+
+		sim_stream_sync(my->stream);
+		for (int k = 0; k < COUNT; k++)
+			IS(my->out[k] == (i + 1) * k);
+		OK(ncclCommDestroy(my->comm));
+		sim_stream_free(my->stream);
+		free(my->in);
+		free(my->out);
+	}
+}
+
+static void case_uneven(void **state)
+{
+	(void)state;
+	run_all(3, -1, body_uneven);
+}
+
+static void die(void)
+{
+	kill(getpid(), SIGKILL);
+}
+
+/* Everybody else is told that a rank is gone, within the time that takes. */
+static void want_remote(void *comm)
+{
+	int state = SUCCESS;
+
+	while (state == SUCCESS)
+		OK(ncclCommGetAsyncError(comm, &state));
+	IS(state == REMOTE);
+	IS(strstr(ncclGetLastError(comm), "ended without a word") ||
+	   strstr(ncclGetLastError(comm), "has left"));
+	OK(ncclCommAbort(comm));
+}
+
+/* Behind this all ranks are through with making the communicator. */
+static void meet(void *comm, int n)
+{
+	int32_t in = 1, out = 0;
+
+	OK(ncclAllReduce(&in, &out, 1, INT32, SUM, comm, NULL));
+	sim_stream_sync(NULL);
+	IS(out == n);
+}
+
+static void body_dies_in_operation(int p, int n, const id_t128 *id)
+{
+	void *comm, *stream = sim_stream_new();
+	int32_t in = 1, out = 0;
+
+	sim_use_device(p);
+	OK(ncclCommInitRank(&comm, n, *id, p));
+	meet(comm, n);
+	if (p == 1)
+		die();
+	/* It may be known before the call, or show only behind it. */
+	if (ncclAllReduce(&in, &out, 1, INT32, SUM, comm, stream))
+		IS(strstr(ncclGetLastError(comm), "ncclAllReduce"));
+	sim_stream_sync(stream);
+	want_remote(comm);
+	sim_stream_free(stream);
+}
+
+static void body_dies_idle(int p, int n, const id_t128 *id)
+{
+	void *comm;
+
+	sim_use_device(p);
+	OK(ncclCommInitRank(&comm, n, *id, p));
+	meet(comm, n);
+	if (p == 1)
+		die();
+	want_remote(comm);
+}
+
+static void body_dies_in_init(int p, int n, const id_t128 *id)
+{
+	struct client_config config = client_config(24, 21400);
+	void *comm;
+
+	sim_use_device(p);
+	config.numbers[0] = 0;
+	if (p == 1) {
+		/* It has come, and goes before the last one does. */
+		WANT(PROGRESS,
+		     ncclCommInitRankConfig(&comm, n + 1, *id, p, &config));
+		usleep(50000);
+		die();
+	}
+	WANT(REMOTE, ncclCommInitRank(&comm, n + 1, *id, p));
+	IS(!comm);
+}
+
+static void body_dies_in_split(int p, int n, const id_t128 *id)
+{
+	void *comm, *child;
+
+	sim_use_device(p);
+	OK(ncclCommInitRank(&comm, n, *id, p));
+	meet(comm, n);
+	if (p == 1)
+		die();
+	WANT(REMOTE, ncclCommSplit(comm, 0, p, &child, NULL));
+	IS(!child);
+	want_remote(comm);
+}
+
+static void case_killed_in_operation(void **state)
+{
+	(void)state;
+	run_all(3, 1, body_dies_in_operation);
+}
+
+static void case_killed_idle(void **state)
+{
+	(void)state;
+	run_all(3, 1, body_dies_idle);
+}
+
+static void case_killed_in_init(void **state)
+{
+	(void)state;
+	run_all(3, 1, body_dies_in_init);
+}
+
+static void case_killed_in_split(void **state)
+{
+	(void)state;
+	run_all(3, 1, body_dies_in_split);
+}
+
+int main(void)
+{
+	const struct CMUnitTest cases[] = {
+		cmocka_unit_test(case_uneven),
+		cmocka_unit_test(case_killed_in_operation),
+		cmocka_unit_test(case_killed_idle),
+		cmocka_unit_test(case_killed_in_init),
+		cmocka_unit_test(case_killed_in_split),
+	};
+
+	alarm(300);
+	return cmocka_run_group_tests(cases, NULL, NULL);
+}
