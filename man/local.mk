@@ -1,6 +1,7 @@
 # one page a command, and the formats
 dist_man_MANS += \
 	%D%/gtopo-cluster.5 \
+	%D%/gtopo-compare.1 \
 	%D%/gtopo-detect.1 \
 	%D%/gtopo-diff.1 \
 	%D%/gtopo-export.1 \

@@ -4,6 +4,7 @@ gtopo_core_sources += \
 	%D%/cmd.c \
 	%D%/cmd.def \
 	%D%/cmd.h \
+	%D%/cmd_compare.c \
 	%D%/cmd_detect.c \
 	%D%/cmd_diff.c \
 	%D%/cmd_export.c \
@@ -28,6 +29,7 @@ gtopo_core_sources += \
 	%D%/process.h
 
 include src/cli/common/local.mk
+include src/cli/compare/local.mk
 include src/cli/detect/local.mk
 include src/cli/diff/local.mk
 include src/cli/health/local.mk
