@@ -17,6 +17,7 @@ dist_man_MANS += \
 	%D%/gtopo-run.1 \
 	%D%/gtopo-search.1 \
 	%D%/gtopo-show.1 \
+	%D%/gtopo-steps.1 \
 	%D%/gtopo-synth.1 \
 	%D%/gtopo-tune.1 \
 	%D%/gtopo-plan.5 \

@@ -19,6 +19,7 @@ gtopo_core_sources += \
 	%D%/cmd_run.c \
 	%D%/cmd_search.c \
 	%D%/cmd_show.c \
+	%D%/cmd_steps.c \
 	%D%/cmd_synth.c \
 	%D%/cmd_tune.c \
 	%D%/cmd_verify.c \
@@ -40,6 +41,7 @@ include src/cli/predict/local.mk
 include src/cli/run/local.mk
 include src/cli/search/local.mk
 include src/cli/show/local.mk
+include src/cli/steps/local.mk
 include src/cli/tune/local.mk
 include src/cli/verify/local.mk
 
