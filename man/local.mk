@@ -1,6 +1,7 @@
 # one page a command, and the formats
 dist_man_MANS += \
 	%D%/gtopo-cluster.5 \
+	%D%/gtopo-compare.1 \
 	%D%/gtopo-detect.1 \
 	%D%/gtopo-diff.1 \
 	%D%/gtopo-export.1 \
@@ -18,6 +19,7 @@ dist_man_MANS += \
 	%D%/gtopo-run.1 \
 	%D%/gtopo-search.1 \
 	%D%/gtopo-show.1 \
+	%D%/gtopo-steps.1 \
 	%D%/gtopo-synth.1 \
 	%D%/gtopo-tune.1 \
 	%D%/gtopo-plan.5 \

@@ -4,6 +4,7 @@ gtopo_core_sources += \
 	%D%/cmd.c \
 	%D%/cmd.def \
 	%D%/cmd.h \
+	%D%/cmd_compare.c \
 	%D%/cmd_detect.c \
 	%D%/cmd_diff.c \
 	%D%/cmd_export.c \
@@ -20,6 +21,7 @@ gtopo_core_sources += \
 	%D%/cmd_run.c \
 	%D%/cmd_search.c \
 	%D%/cmd_show.c \
+	%D%/cmd_steps.c \
 	%D%/cmd_synth.c \
 	%D%/cmd_tune.c \
 	%D%/cmd_verify.c \
@@ -30,6 +32,7 @@ gtopo_core_sources += \
 	%D%/process.h
 
 include src/cli/common/local.mk
+include src/cli/compare/local.mk
 include src/cli/detect/local.mk
 include src/cli/diff/local.mk
 include src/cli/health/local.mk
@@ -42,6 +45,7 @@ include src/cli/predict/local.mk
 include src/cli/run/local.mk
 include src/cli/search/local.mk
 include src/cli/show/local.mk
+include src/cli/steps/local.mk
 include src/cli/tune/local.mk
 include src/cli/verify/local.mk
 

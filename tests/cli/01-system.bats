@@ -75,6 +75,9 @@ need_failing_malloc() {
 	every 15 lint "$xml/dgx-1v.xml"
 	every 15 pick -n 3 "$xml/dgx-1v.xml"
 	every 20 verify plan
+	every 8 steps plan
+	every 8 compare plan plan
+	every 8 export --to k8s-labels "$xml/gb200-nvl72.xml"
 	every 15 show "$xml/dgx-1v.xml"
 	every 15 paths "$xml/dgx-1v.xml"
 	every 10 diff "$xml/dgx-1v.xml" "$xml/dgx-2.xml"

@@ -28,7 +28,9 @@ cli_tests += \
 	%D%/41-predict.bats \
 	%D%/42-export.bats \
 	%D%/43-msccl.bats \
+	%D%/44-compare.bats \
 	%D%/44-nccl-tuner.bats \
+	%D%/45-steps.bats \
 	%D%/50-run.bats \
 	%D%/51-tune.bats \
 	%D%/55-processes.bats \

@@ -19,7 +19,7 @@ offers() { # LAST WORDS...: what the last word may become is as in LAST
 }
 
 verdict "commands" "$(offers 'show' sh
-	offers 'show synth search' help s)"
+	offers 'show synth search steps' help s)"
 verdict "options, and nothing behind those that are none" "$(
 	offers '--algo' search --algo
 	offers '' nothing --a)"

@@ -66,12 +66,14 @@
 		linksOf(p, i).slice(0, 12).forEach(link => rows.push([
 			(link.count > 1 ? link.count + " x " : "") + link.kind,
 			round(link.bw_gbs) + " GB/s to " + short(link.to)]));
-		all(document, "tr[data-severity]").forEach(row => {
-			const text = row.querySelector("td:nth-last-child(2)");
+		all(p.figure.closest("section"), "tr[data-severity]").forEach(row => {
+			const heads = Array.from(row.closest("table").tHead
+				.rows[0].cells, cell => cell.textContent);
+			const text = row.cells[heads.indexOf("finding")];
 
-			if (n.bus_id && row.dataset.bus === n.bus_id &&
-			    row.closest("section") === p.figure.closest("section"))
-				rows.push(["finding", text ? row.textContent : ""]);
+			if (n.bus_id && row.dataset.bus === n.bus_id && text)
+				rows.push([row.dataset.severity,
+					text.textContent]);
 		});
 		return rows.filter(row => row[1] !== undefined && row[1] !== "");
 	}

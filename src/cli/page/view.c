@@ -68,29 +68,34 @@ static const struct gt_column bottleneck_columns[] = {
 
 static const char *const devices[] = {"GPU", "NIC", "NET", NULL};
 
-/* Append a picture, or why there is none. */
+/* Append a picture, or, where Graphviz is not here, that there is none. */
 static int put_picture(struct gt_page *page, const struct gt_buf *dot,
 		       const char *label, struct gt_err *err)
 {
 	struct gt_buf svg = GT_BUF_INIT;
 	struct gt_err why;
+	int rc;
 
 	if (dot->failed)
 		return gt_err_nomem(err);
 	gt_err_init(&why);
-	if (gt_draw(dot->text, "svg", &svg, &why)) {
+	rc = gt_draw(dot->text, "svg", &svg, &why);
+	if (rc == GT_EINPUT) {
 		gt_buf_puts(page->out, "<p class=\"missing\">No picture: ");
 		gt_html_text(page->out, why.text);
 		gt_buf_puts(page->out, "</p>\n");
-	} else {
+		rc = GT_OK;
+	} else if (!rc) {
 		gt_buf_printf(page->out,
 			      "<figure class=\"wide\" data-view=\"%u\">",
 			      page->nviews);
 		gt_html_svg(page->out, gt_buf_text(&svg), label);
 		gt_buf_puts(page->out, "</figure>\n");
+	} else {
+		rc = gt_err_set(err, rc, NULL, "%s", why.text);
 	}
 	gt_buf_release(&svg);
-	return GT_OK;
+	return rc;
 }
 
 /* Offer to switch each lane of the picture off; without a script nothing is. */

@@ -1,0 +1,6 @@
+gtopo_core_sources += \
+	%D%/compare.c \
+	%D%/compare.h \
+	%D%/print.c
+
+EXTRA_DIST += %D%/README.md

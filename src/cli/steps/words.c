@@ -1,0 +1,267 @@
+/*
+ * Lowers a plan and says each step as a sentence: what is received or read,
+ * what is added to it, and where it goes.
+ */
+#include "cli/steps/words.h"
+
+#include <inttypes.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/text.h"
+#include "plan/ir/program.h"
+#include "plan/lower/lower.h"
+
+/* A step, with the program that it is of. */
+struct sentence {
+	const struct gt_program *program;
+	const struct gt_step *step;
+	struct gt_buf *out;
+	const char *between; /* goes before the next words */
+	int is_sending;      /* to several ranks, which share the verb */
+};
+
+static void begin(struct sentence *sentence, const char *verb)
+{
+	gt_buf_puts(sentence->out, sentence->between);
+	gt_buf_puts(sentence->out, verb);
+	sentence->between = ", ";
+}
+
+static uint32_t peer_of(const struct sentence *sentence,
+			const struct gt_operand *operand)
+{
+	return sentence->program->conns[operand->conn].peer;
+}
+
+/* Says where an operand's bytes are, "chunk 3 of its input". */
+static void put_place(const struct sentence *sentence,
+		      const struct gt_operand *operand)
+{
+	static const char *const names[GT_NBUFS] = {
+		[GT_BUF_INPUT] = "its input",
+		[GT_BUF_OUTPUT] = "its output",
+		[GT_BUF_PEER_INPUT] = "input",
+		[GT_BUF_PEER_OUTPUT] = "output"};
+
+	if (operand->buf == GT_BUF_SCRATCH)
+		gt_buf_printf(sentence->out, "scratch %" PRIu32,
+			      operand->chunk);
+	else if (operand->buf == GT_BUF_FIFO)
+		gt_buf_printf(sentence->out, "chunk %" PRIu32,
+			      sentence->step->chunk);
+	else
+		gt_buf_printf(sentence->out, "chunk %" PRIu32 " of %s",
+			      operand->chunk, names[operand->buf]);
+}
+
+/* Says a source; the first is what others are added to. */
+static void put_source(struct sentence *sentence,
+		       const struct gt_operand *operand, int is_first)
+{
+	struct gt_buf *out = sentence->out;
+
+	if (operand->buf == GT_BUF_NONE) {
+		begin(sentence, "waits for");
+		gt_buf_printf(out, " rank %" PRIu32,
+			      peer_of(sentence, operand));
+		return;
+	}
+	if (operand->buf == GT_BUF_FIFO) {
+		begin(sentence, is_first ? "receives " : "adds ");
+		put_place(sentence, operand);
+		gt_buf_printf(out, " from rank %" PRIu32,
+			      peer_of(sentence, operand));
+		return;
+	}
+	begin(sentence, is_first ? "takes " : "adds ");
+	put_place(sentence, operand);
+	if (operand->buf == GT_BUF_PEER_INPUT ||
+	    operand->buf == GT_BUF_PEER_OUTPUT)
+		gt_buf_printf(out, " of rank %" PRIu32,
+			      peer_of(sentence, operand));
+}
+
+static void put_destination(struct sentence *sentence,
+			    const struct gt_operand *operand)
+{
+	struct gt_buf *out = sentence->out;
+
+	switch (operand->buf) {
+	case GT_BUF_NONE:
+		begin(sentence, "tells");
+		gt_buf_printf(out, " rank %" PRIu32,
+			      peer_of(sentence, operand));
+		break;
+	case GT_BUF_FIFO:
+		begin(sentence, sentence->is_sending ? "to" : "sends it to");
+		sentence->is_sending = 1;
+		gt_buf_printf(out, " rank %" PRIu32,
+			      peer_of(sentence, operand));
+		break;
+	case GT_BUF_PEER_INPUT:
+	case GT_BUF_PEER_OUTPUT:
+		begin(sentence, "writes it to ");
+		put_place(sentence, operand);
+		gt_buf_printf(out, " of rank %" PRIu32,
+			      peer_of(sentence, operand));
+		break;
+	default:
+		begin(sentence, "keeps it as ");
+		put_place(sentence, operand);
+	}
+}
+
+static void put_step(const struct gt_program *program,
+		     const struct gt_step *step, struct gt_buf *out)
+{
+	struct sentence sentence = {program, step, out, "", 0};
+	uint32_t n = step->nsrc;
+	int is_first = 1;
+
+	gt_buf_printf(out, "    %3" PRIu32 "  ", step->id);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct gt_operand *operand = gt_step_operand(step, i);
+
+		put_source(&sentence, operand, is_first);
+		is_first &= operand->buf == GT_BUF_NONE;
+	}
+	for (uint32_t i = 0; i < step->ndst; i++)
+		put_destination(&sentence, gt_step_operand(step, n + i));
+	if (!n && !step->ndst)
+		gt_buf_puts(out, "does nothing");
+	gt_buf_puts(out, "\n");
+}
+
+/* A row of the plan, and one of its channels. */
+struct part {
+	const struct gt_steps_query *ask;
+	struct gt_lower_query want;
+	struct gt_buf *out;
+};
+
+static int put_lane(const struct part *part, uint32_t nlanes,
+		    struct gt_arena *arena, struct gt_err *err)
+{
+	struct gt_program program;
+	int rc = gt_lower(part->ask->plan, &part->want, arena, &program, err);
+
+	if (rc || !program.nsteps)
+		return rc;
+	gt_buf_printf(part->out, "  rank %" PRIu32 " (", part->want.rank);
+	gt_buf_put_plain(part->out,
+			 part->ask->plan->ranks[part->want.rank].device);
+	gt_buf_puts(part->out, ")");
+	if (nlanes > 1)
+		gt_buf_printf(part->out, ", lane %" PRIu32, part->want.lane);
+	gt_buf_puts(part->out, "\n");
+	for (uint32_t i = 0; i < program.nsteps;
+	     i += gt_step_nrecords(&program.steps[i]))
+		put_step(&program, &program.steps[i], part->out);
+	return GT_OK;
+}
+
+/* Says what a rank does on a channel; its lanes run beside each other. */
+static int put_rank(struct part *part, struct gt_err *err)
+{
+	uint32_t n = gt_lower_lanes(part->ask->plan, &part->want.use);
+	struct gt_arena *arena = gt_arena_new();
+	int rc = arena ? GT_OK : gt_err_nomem(err);
+
+	for (uint32_t lane = 0; lane < n && !rc; lane++) {
+		part->want.lane = lane;
+		rc = put_lane(part, n, arena, err);
+	}
+	gt_arena_free(arena);
+	return rc;
+}
+
+static int put_channel(struct part *part, struct gt_err *err)
+{
+	const struct gt_plan *plan = part->ask->plan;
+	const struct gt_plan_channel *channel =
+		&plan->channels[part->want.channel];
+	char share[GT_RAT_TEXT_MAX];
+	uint32_t chunks =
+		gt_layout_nchunks(plan, part->want.channel, &part->want.use);
+	int rc = GT_OK;
+
+	gt_buf_printf(
+		part->out,
+		"channel %" PRIu32 ": %s, share %s, in %" PRIu32 " chunk%s\n",
+		channel->id, gt_shape_name(channel->shape),
+		gt_rat_print(channel->share, share), chunks, gt_plural(chunks));
+	for (uint32_t rank = 0; rank < plan->nranks && !rc; rank++) {
+		if (part->ask->rank >= 0 && part->ask->rank != rank)
+			continue;
+		part->want.rank = rank;
+		rc = put_rank(part, err);
+	}
+	return rc;
+}
+
+/* Refuses ranks that are not there, and plans too large to be told whole. */
+static int check_rank(const struct gt_steps_query *ask, struct gt_err *err)
+{
+	uint32_t n = ask->plan->nranks;
+
+	if (ask->rank >= (int64_t)n)
+		return gt_err_set(err, GT_EINPUT, ask->plan->file,
+				  "has %" PRIu32 " ranks, no rank '%" PRId64
+				  "'",
+				  n, ask->rank);
+	if (ask->rank < 0 && n > GT_STEPS_RANKS)
+		return gt_err_set(err, GT_EINPUT, ask->plan->file,
+				  "has %" PRIu32 " ranks; name one with --rank",
+				  n);
+	return GT_OK;
+}
+
+static int put_channels(const struct gt_plan_select *row, struct part *part,
+			struct gt_err *err)
+{
+	const struct gt_plan *plan = part->ask->plan;
+	uint32_t n = 0;
+	int rc = GT_OK;
+
+	for (uint32_t i = 0; i < row->nchannels && !rc; i++) {
+		if (part->ask->channel >= 0 &&
+		    plan->channels[row->channels[i]].id != part->ask->channel)
+			continue;
+		part->want.channel = row->channels[i];
+		rc = put_channel(part, err);
+		n++;
+	}
+	if (!rc && !n)
+		rc = gt_err_set(err, GT_EINPUT, plan->file,
+				"does not use channel '%" PRId64
+				"' at this size",
+				part->ask->channel);
+	return rc;
+}
+
+int gt_steps(const struct gt_steps_query *ask, struct gt_buf *out,
+	     struct gt_err *err)
+{
+	const struct gt_plan *plan = ask->plan;
+	const struct gt_plan_select *row =
+		gt_plan_row(plan, ask->coll, ask->bytes);
+	struct part part = {.ask = ask, .out = out};
+	int rc = check_rank(ask, err);
+
+	if (!rc && !row)
+		rc = gt_err_set(err, GT_EINPUT, plan->file,
+				"has no channels that can do '%s'",
+				gt_coll_name(ask->coll));
+	if (rc)
+		return rc;
+	part.want.use =
+		(struct gt_channel_use){ask->coll, row->algo, plan->root};
+	gt_buf_printf(out,
+		      "%s of %" PRIu32 " rank%s by %s; each rank does its "
+		      "steps in order, slice after slice of each chunk\n",
+		      gt_coll_name(ask->coll), plan->nranks,
+		      gt_plural(plan->nranks), gt_algo_name(row->algo));
+	return put_channels(row, &part, err);
+}

@@ -1,0 +1,91 @@
+# gtopo compare: rows of plans and reports side by side.
+
+load common
+
+setup() {
+	xml=$GTOPO_SRC/share/xml
+	cd "$BATS_TEST_TMPDIR"
+}
+
+# report FILE ROW...: a report with these rows, "coll bytes dtype inplace us gbs".
+report() {
+	local file=$1 row between=
+	shift
+	{
+		echo '{"schema": "gtopo.report/1", "rows": ['
+		for row; do
+			set -- $row
+			echo "$between{\"ranks\": 4, \"coll\": \"$1\", \"bytes\": $2,
+				\"dtype\": \"$3\", \"inplace\": $4, \"wrong\": 0,
+				\"time_us\": $5, \"busbw_gbs\": $6}"
+			between=,
+		done
+		echo ']}'
+	} >"$file"
+}
+
+@test "rows that both have, their mean, and how many others there are" {
+	report a.json "allreduce 1024 float false 10 2" \
+		"allreduce 1024 float true 10 2" \
+		"allreduce 2048 float false 10 4" "gather 4096 half false 1 1"
+	report b.json "allreduce 2048 float false 5 8" \
+		"allreduce 1024 float false 40 0.5" "gather 4096 float false 1 1" \
+		"allreduce 4096 float false 5 8" "reduce 1024 float false 1 1"
+	run_split gtopo compare a.json b.json
+	want 0 ""
+	diff - <(sed 's/ *$//' <<<"$out") <<-'END'
+	# A: a.json, measured, 4 ranks
+	# B: b.json, measured, 4 ranks
+	#        size          coll     type  place     A time     B time   A busbw   B busbw      B/A
+	#         (B)                                     (us)       (us)    (GB/s)    (GB/s)
+	         1024     allreduce    float    out      10.00      40.00     2.000     0.500    0.250
+	         2048     allreduce    float    out      10.00       5.00     4.000     8.000    2.000
+	# B is 0.707 times as fast as A (geometric mean of 2 rows)
+	# 2 rows of A alone
+	# 3 rows of B alone
+	END
+	command -v jq >/dev/null || skip "no jq"
+	gtopo compare --json a.json b.json >c.json
+	[ "$(jq -c '[.mean_ratio, .a.rows_alone, .b.rows_alone,
+		(.rows[] | .bytes, .ratio)]' c.json)" = \
+		"[0.707107,2,3,1024,0.25,2048,2]" ]
+}
+
+@test "a plan, and the same plan" {
+	gtopo search --algo ring -o ring.json "$xml/dgx-1v.xml"
+	run_split gtopo compare ring.json ring.json
+	want 0 ""
+	[ "$(grep -c ' 1\.000$' <<<"$out")" -eq 21 ]
+	[[ $out == *"B is 1.000 times as fast as A (geometric mean of 21 rows)" ]]
+}
+
+@test "a plan and what was measured: figures of predict" {
+	gtopo search --algo ring -o ring.json "$xml/dgx-1v.xml"
+	report r.json "allreduce 65536 half false 20 5" \
+		"allreduce 65536 half true 20 5"
+	run_split gtopo compare ring.json r.json
+	want 0 ""
+	us=$(gtopo predict -b 64K -e 64K ring.json | awk '!/^#/ { print $6 }')
+	[[ $out == *"65536     allreduce     half    out "*" $us"*" 20.00 "* ]]
+	[[ $out == *"(geometric mean of 1 row)"* ]]
+}
+
+@test "what cannot be compared" {
+	report a.json "allreduce 1024 float false 10 2"
+	report b.json "allreduce 2048 float false 10 2"
+	run_split gtopo compare a.json b.json
+	want 2 "gtopo compare: b.json: has no collective, size and type in common with 'a.json'"
+	echo '{"schema": "gtopo.lint/1"}' >c.json
+	run_split gtopo compare a.json c.json
+	want 2 "gtopo compare: c.json: is neither a plan nor a report; 'gtopo run --json' writes reports"
+	[ -z "$out" ]
+	run_split gtopo compare a.json
+	[ "$status" -eq 2 ]
+}
+
+@test "names in reports do not reach the terminal as they are" {
+	report a.json 'x\u001b[31m 1024 float false 10 2'
+	run_split gtopo compare a.json a.json
+	want 0 ""
+	[[ $out == *'x\x1b[31m'* ]]
+}
