@@ -82,8 +82,6 @@ static int pick_on(const struct gt_cmd_args *args, const struct gt_topo *topo,
 	return gt_cmd_write(args, &text, GT_OK, err);
 }
 
-/* Nodes of a cluster are not chosen from yet: which of them is the network's
- * question, which has other bounds. */
 static int pick_machine(const struct gt_cmd_args *args,
 			const struct gt_topo *topo, struct gt_err *err)
 {
@@ -97,6 +95,10 @@ static int pick_machine(const struct gt_cmd_args *args,
 	return rc;
 }
 
+/*
+ * Which nodes of a cluster to take is a question about its network, whose
+ * bounds are others; that is refused.
+ */
 static int cmd_pick(const struct gt_cmd_args *args, struct gt_err *err)
 {
 	const struct gt_pick_opts *opts = args->opts;
@@ -112,7 +114,8 @@ static int cmd_pick(const struct gt_cmd_args *args, struct gt_err *err)
 		return rc;
 	if (cluster)
 		rc = gt_err_set(err, GT_EINPUT, cluster->source,
-				"is a cluster; GPUs are picked on one machine");
+				"is a cluster; pick chooses on one machine, so "
+				"name a node's file");
 	else
 		rc = pick_machine(args, topo, err);
 	gt_cluster_free(cluster);

@@ -391,9 +391,7 @@ static int read_plan(const struct gt_cmd_args *args, struct gt_run_sweep *sweep,
 		return rc;
 	sweep->config.plan = *plan;
 	sweep->plan_digest = digest;
-	rc = gt_plan_need_even(*plan, "gtopo run", err);
-	if (!rc)
-		rc = choose_colls(opts, *plan, &sweep->colls, err);
+	rc = choose_colls(opts, *plan, &sweep->colls, err);
 	if (!rc)
 		rc = gt_run_parse_fault(opts->inject, &sweep->config, err);
 	if (!rc)

@@ -29,7 +29,9 @@ struct gt_report_side gt_report_measure(const struct gt_report *report,
 	if (side.time_us > 0)
 		side.algbw_gbs = (double)row->bytes / side.time_us / 1e3;
 	side.busbw_gbs =
-		side.algbw_gbs * gt_report_factor(row->coll, head->ranks);
+		side.algbw_gbs *
+		(row->factor > 0 ? row->factor
+				 : gt_report_factor(row->coll, head->ranks));
 	return side;
 }
 

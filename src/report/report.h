@@ -48,6 +48,7 @@ struct gt_report_row {
 	const char *coll, *dtype, *op;
 	int64_t root; /* -1: no rank differs from the others */
 	uint64_t bytes, count;
+	double factor; /* busbw over algbw; 0: that of the collective */
 	struct gt_report_side out_of_place, in_place;
 	int out_of_place_only; /* in_place was not measured */
 };

@@ -106,8 +106,8 @@ write 0-3, GPU0,GPU2 or bus ids, which gtopo paths shows"
 	want 2 "gtopo pick: --among: 'mlx5_0' is no GPU of this machine; write \
 0-3, GPU0,GPU2 or bus ids, which gtopo paths shows"
 	run_split gtopo pick -n 2 "$xml/2x-dgx-h100.xml"
-	want 2 "gtopo pick: $xml/2x-dgx-h100.xml: is a cluster; GPUs are picked \
-on one machine"
+	want 2 "gtopo pick: $xml/2x-dgx-h100.xml: is a cluster; pick chooses \
+on one machine, so name a node's file"
 	gtopo synth "1 numa: 2 switch: 14 gpu" >many.xml
 	run_split gtopo pick -n 14 many.xml
 	want 2 "gtopo pick: many.xml: there are too many choices of 14 of 28 \

@@ -86,20 +86,54 @@ to which the demand is rounded up"
 	want 2 "gtopo search: --demand is for one machine, or up to 64 GPUs"
 }
 
+@test "CPU ranks move these bytes, and no others" {
+	for machine in dgx-1v mi250x dgx-h100; do
+		gtopo search --gpus 0-3 --demand demand.csv -o plan.json \
+			"$xml/$machine.xml"
+		for dtype in int8 float double; do
+			run_split gtopo run --plan plan.json --device host \
+				--dtype $dtype -b 1 -e 500000 -f 79 -n 1 -w 0
+			want 0 ""
+			[[ $out == *"# Out of bounds values : 0 OK"* ]]
+		done
+		gtopo run --plan plan.json --device host --workers 3 --slots 1 \
+			-b 300001 -e 300001 -n 2 -w 0
+	done
+	# Between processes, which are told how long each slice is.
+	for link in shm tcp; do
+		gtopo run --plan plan.json --device host --procs 2 --link $link \
+			-b 100000 -e 100000 -n 1 -w 0
+	done
+	# What a rank has for itself is a copy, even if it is the most.
+	printf '90 0 7\n1 0 0\n3 12 5\n' >own
+	gtopo search --gpus 0-2 --demand own -o own.json "$xml/dgx-1v.xml"
+	gtopo run --plan own.json --device host -b 70000 -e 70000 -n 1 -w 0
+}
+
+@test "size and busbw are of the rank that has most" {
+	command -v jq >/dev/null || skip "no jq"
+	# Rank 1 sends 13 of which 9 go to one rank, rank 3 gets 13.
+	search --demand demand.csv -o plan.json
+	gtopo run --plan plan.json --device host --json -b 52000 -e 52000 -n 1 \
+		-w 0 >report.json
+	[ "$(jq -c '.rows[] | [.bytes, .count,
+		(.busbw_gbs / .algbw_gbs * 100 | round), .wrong]' report.json)" = "[52000,9000,100,0]" ]
+}
+
 @test "what cannot take it says so" {
 	search --demand demand.csv -o plan.json
 	local why="plan.json: has a demand, blocks that are not all alike, \
 which gtopo"
-	for command in 'run --plan plan.json --device host' \
-		'tune --plan plan.json --device host' 'predict plan.json' \
+	for command in 'tune --plan plan.json --device host' 'predict plan.json' \
 		'export --to dot plan.json'; do
 		# shellcheck disable=SC2086
 		run_split gtopo $command
 		want 2 "gtopo ${command%% *}: $why ${command%% *} cannot do \
-yet; gtopo verify can"
+yet; gtopo verify and gtopo run --device host can"
 	done
 	run_split gtopo show --dot --plan plan.json "$xml/dgx-1v.xml"
-	want 2 "gtopo show: $why show cannot do yet; gtopo verify can"
+	want 2 "gtopo show: $why show cannot do yet; gtopo verify and gtopo run \
+--device host can"
 	for options in '--coll allgather' '--algo ring' '--algo mesh'; do
 		# shellcheck disable=SC2086
 		run_split search $options --demand demand.csv

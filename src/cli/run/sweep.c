@@ -12,6 +12,8 @@
 #include "base/cpus.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/rat.h"
+#include "plan/ir/demand.h"
 #include "plan/ir/plan.h"
 #include "report/report.h"
 
@@ -74,6 +76,17 @@ static int measure_placement(struct gt_sweep_state *run,
 }
 
 /*
+ * What a rank has most of, in blocks: without a demand a block of each rank, or
+ * the whole.
+ */
+static struct gt_rat count_blocks(const struct gt_plan *plan, enum gt_coll coll)
+{
+	if (plan->demand && coll == plan->coll)
+		return gt_demand_most(plan->demand, plan->nranks);
+	return GT_RAT(gt_coll_has_blocks(coll) ? plan->nranks : 1, 1);
+}
+
+/*
  * Measure one size, out of place and, where the plan can, in place, and report
  * it as a row.
  */
@@ -81,7 +94,8 @@ static int measure_row(struct gt_sweep_state *run, struct gt_exec_request req,
 		       uint64_t bytes)
 {
 	const struct gt_plan *plan = run->sweep->config.plan;
-	uint64_t blocks = gt_coll_has_blocks(req.coll) ? plan->nranks : 1;
+	struct gt_rat blocks = count_blocks(plan, req.coll), one;
+	size_t elem = gt_dtype_bytes(req.dtype);
 	struct gt_report_row row = {
 		.coll = gt_coll_name(req.coll),
 		.dtype = gt_dtype_name(req.dtype),
@@ -91,9 +105,14 @@ static int measure_row(struct gt_sweep_state *run, struct gt_exec_request req,
 	};
 	int rc;
 
-	req.count = bytes / gt_dtype_bytes(req.dtype) / blocks;
+	gt_rat_div(GT_RAT(1, 1), blocks, &one);
+	req.count = (uint64_t)gt_rat_floor_mul(one, (int64_t)(bytes / elem));
 	row.count = req.count;
-	row.bytes = req.count * blocks * gt_dtype_bytes(req.dtype);
+	row.bytes =
+		(uint64_t)gt_rat_floor_mul(blocks, (int64_t)req.count) * elem;
+	if (plan->demand && req.coll == plan->coll)
+		row.factor = gt_plan_busbw(plan, GT_RAT(1, 1)) /
+			     gt_plan_algbw(plan, GT_RAT(1, 1));
 	req.inplace = 0;
 	req.seed = bytes + 1;
 	run->last = req;
@@ -197,6 +216,23 @@ static int finish_report(struct gt_sweep_state *run, int rc)
 	return !rc && run->report.wrong ? GT_ENO : rc;
 }
 
+/*
+ * The size of ranks' buffers.  With a demand each block has room for the
+ * largest.
+ */
+static uint64_t buffer_bytes(const struct gt_run_sweep *sweep)
+{
+	const struct gt_plan *plan = sweep->config.plan;
+	struct gt_rat room;
+
+	if (!plan->demand ||
+	    !gt_rat_div(GT_RAT(plan->nranks, 1),
+			gt_demand_most(plan->demand, plan->nranks), &room) ||
+	    gt_rat_cmp(room, GT_RAT(1, 1)) < 0)
+		return sweep->end_bytes;
+	return (uint64_t)gt_rat_floor_mul(room, (int64_t)sweep->end_bytes);
+}
+
 int gt_run_sweep(const struct gt_run_sweep *sweep, struct gt_err *err)
 {
 	struct gt_sweep_state run = {.sweep = sweep, .err = err};
@@ -212,7 +248,7 @@ int gt_run_sweep(const struct gt_run_sweep *sweep, struct gt_err *err)
 	run.report.writer = sweep->json ? &gt_report_json : &gt_report_text;
 	run.report.out = &run.out;
 	run.report.colour = sweep->colour;
-	config.max_bytes = sweep->end_bytes;
+	config.max_bytes = buffer_bytes(sweep);
 	rc = sweep->ops->open(&config, &run.engine, err);
 	if (rc)
 		goto release_out;

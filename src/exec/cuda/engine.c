@@ -226,9 +226,12 @@ static int gt_engine_setup(struct gt_engine *engine, struct gt_err *err)
 static int gt_cuda_open(const struct gt_engine_config *config,
 			struct gt_engine **engine, struct gt_err *err)
 {
-	struct gt_engine *made = calloc(1, sizeof(*made));
-	int rc = GT_OK;
+	int rc = gt_plan_need_even(config->plan, "engine 'cuda'", err);
+	struct gt_engine *made;
 
+	if (rc)
+		return rc;
+	made = calloc(1, sizeof(*made));
 	if (!made)
 		return gt_err_nomem(err);
 	made->config = *config;

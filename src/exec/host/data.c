@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kernels/pattern.h"
+#include "plan/ir/demand.h"
 #include "plan/ir/plan.h"
 
 enum { GT_HOST_BATCH = 1024 }; /* elements between two signs of life */
@@ -128,6 +129,26 @@ static struct gt_range gt_data_part(const struct gt_host_rank *rank)
 }
 
 /*
+ * What an element of a rank's output has to be.  Behind the block of a pair
+ * that has less than others nothing is written.
+ */
+static uint64_t gt_data_want(const struct gt_host_rank *rank,
+			     const struct gt_pattern *pattern, uint64_t index)
+{
+	const struct gt_exec_request *req = &rank->engine->req;
+	const struct gt_plan *plan = rank->engine->config.plan;
+	uint64_t from = index / req->count;
+
+	if (!plan->demand || req->coll != plan->coll ||
+	    index % req->count <
+		    gt_demand_elems(plan->demand,
+				    (uint32_t)from * plan->nranks + rank->rank,
+				    req->count))
+		return gt_pattern_output(pattern, req->count, index);
+	return UINT64_MAX; /* as gt_data_poison() left it: out of place */
+}
+
+/*
  * The result of a reduction is costly to compute and the same on all ranks, so
  * each rank's thread checks one part of the index space, in the output of every
  * rank of this process.  Of other collectives it checks its own rank's output.
@@ -147,10 +168,10 @@ void gt_host_check(struct gt_host_rank *rank)
 	for (; part.count; part.offset += n, part.count -= n) {
 		n = part.count < GT_HOST_BATCH ? part.count : GT_HOST_BATCH;
 		for (uint64_t i = 0; i < n; i++)
-			gt_data_put(want + i * elem,
-				    gt_pattern_output(&pattern, req->count,
-						      part.offset + i),
-				    elem);
+			gt_data_put(
+				want + i * elem,
+				gt_data_want(rank, &pattern, part.offset + i),
+				elem);
 		if (gt_coll_reduces(req->coll))
 			rank->wrong +=
 				gt_data_compare(engine, want, part.offset, n);

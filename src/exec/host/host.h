@@ -33,6 +33,7 @@ struct gt_err;
 struct gt_host_lane {
 	const struct gt_program *program;
 	struct gt_layout layout;
+	const struct gt_layout_span *spans; /* by pair; NULL: all are alike */
 	struct gt_fifo_end *ends; /* one per connection of the program */
 	char *scratch; /* the rank's for the channel, shared by its programs */
 	uint32_t worker;
@@ -100,6 +101,7 @@ struct gt_engine {
 	uint32_t nprograms; /* of a rank on a channel; they are neighbours */
 	uint32_t nlanes;    /* of a rank */
 	struct gt_fifo *fifos;
+	struct gt_layout_span *spans; /* by channel and pair; or NULL */
 	char *slots;
 	char *scratch; /* of all ranks */
 	uint64_t scratch_bytes;

@@ -40,6 +40,7 @@ void gt_host_lanes_free(struct gt_engine *engine)
 	engine->slots = NULL;
 	engine->scratch = NULL;
 	engine->scratch_bytes = 0;
+	engine->spans = NULL;
 	engine->row = NULL;
 }
 
@@ -251,13 +252,28 @@ static int gt_lanes_connect(struct gt_engine *engine, struct gt_err *err)
 	return rc ? rc : gt_process_group_connect(&engine->group, &shape, err);
 }
 
+/* Make room for what each pair has of each channel, if blocks differ. */
+static int gt_lanes_spans(struct gt_engine *engine, struct gt_err *err)
+{
+	const struct gt_plan *plan = engine->config.plan;
+	size_t pairs = (size_t)engine->nranks * engine->nranks;
+
+	if (!plan->demand || engine->use.coll != plan->coll)
+		return GT_OK;
+	engine->spans =
+		gt_arena_array(engine->arena, engine->row->nchannels * pairs,
+			       sizeof(*engine->spans));
+	return engine->spans ? GT_OK : gt_err_nomem(err);
+}
+
 static int gt_lanes_new(struct gt_engine *engine, struct gt_err *err)
 {
-	int rc = GT_OK;
+	int rc;
 
 	engine->arena = gt_arena_new();
 	if (!engine->arena)
 		return gt_err_nomem(err);
+	rc = gt_lanes_spans(engine, err);
 	engine->nprograms = gt_lower_lanes(engine->config.plan, &engine->use);
 	engine->nlanes =
 		engine->row->nchannels * engine->workers * engine->nprograms;
@@ -276,7 +292,8 @@ static int gt_lanes_new(struct gt_engine *engine, struct gt_err *err)
 
 /* Set a channel's layout on all its lanes, and the lanes to their start. */
 static void gt_lanes_start(struct gt_engine *engine, uint32_t i,
-			   const struct gt_layout *layout)
+			   const struct gt_layout *layout,
+			   const struct gt_layout_span *spans)
 {
 	uint32_t n = engine->workers * engine->nprograms;
 	struct gt_host_lane *lane;
@@ -285,6 +302,7 @@ static void gt_lanes_start(struct gt_engine *engine, uint32_t i,
 		for (uint32_t l = i * n; l < (i + 1) * n; l++) {
 			lane = &engine->ranks[r].lanes[l];
 			lane->layout = *layout;
+			lane->spans = spans;
 			lane->iter = lane->program->nsteps && layout->loops
 					     ? 0
 					     : GT_HOST_IDLE;
@@ -356,14 +374,21 @@ static int gt_lanes_layout(struct gt_engine *engine,
 		.nsel = row->nchannels,
 		.sel = row->channels,
 	};
+	const struct gt_plan *plan = engine->config.plan;
+	struct gt_layout_span *spans = NULL;
 	struct gt_layout layout;
 	int rc = GT_OK;
 
 	for (uint32_t i = 0; !rc && i < row->nchannels; i++) {
-		rc = gt_layout_init(engine->config.plan, row->channels[i],
-				    &args, &layout, err);
+		if (engine->spans)
+			spans = engine->spans +
+				(size_t)i * engine->nranks * engine->nranks;
+		rc = spans ? gt_layout_init_demand(plan, row->channels[i],
+						   &args, spans, &layout, err)
+			   : gt_layout_init(plan, row->channels[i], &args,
+					    &layout, err);
 		if (!rc)
-			gt_lanes_start(engine, i, &layout);
+			gt_lanes_start(engine, i, &layout, spans);
 	}
 	return rc ? rc : gt_lanes_scratch_all(engine, err);
 }

@@ -26,6 +26,22 @@ static int gt_step_is_ready(const struct gt_host_lane *lane,
 	return 1;
 }
 
+/* The slice of a chunk that the step moves next: where blocks differ, of the
+ * block of its pair. */
+static struct gt_range gt_step_slice(const struct gt_host_lane *lane,
+				     const struct gt_step *step, uint32_t chunk)
+{
+	struct gt_layout layout;
+
+	if (!lane->spans)
+		return gt_layout_slice(&lane->layout, chunk, lane->worker,
+				       lane->loop);
+	layout = lane->layout;
+	layout.lo = lane->spans[step->pair].lo;
+	layout.hi = lane->spans[step->pair].hi;
+	return gt_layout_slice(&layout, chunk, lane->worker, lane->loop);
+}
+
 /* Note how many bytes lie in the slot that is about to be announced. */
 static void gt_step_note(const struct gt_host_rank *rank,
 			 const struct gt_host_lane *lane,
@@ -33,9 +49,7 @@ static void gt_step_note(const struct gt_host_rank *rank,
 			 const struct gt_operand *operand)
 {
 	struct gt_fifo_end *end = &lane->ends[operand->conn];
-	uint64_t count = gt_layout_slice(&lane->layout, step->chunk,
-					 lane->worker, lane->loop)
-				 .count;
+	uint64_t count = gt_step_slice(lane, step, step->chunk).count;
 
 	if (operand->buf != GT_BUF_FIFO)
 		count = 0;
@@ -79,6 +93,7 @@ static uint64_t gt_step_scratch(const struct gt_host_lane *lane, uint32_t place)
 /* The address of the operand's slice; NULL when it has no bytes. */
 static char *gt_step_address(const struct gt_host_rank *rank,
 			     const struct gt_host_lane *lane,
+			     const struct gt_step *step,
 			     const struct gt_operand *operand)
 {
 	size_t elem = gt_dtype_bytes(rank->engine->req.dtype);
@@ -96,8 +111,7 @@ static char *gt_step_address(const struct gt_host_rank *rank,
 	    operand->buf == GT_BUF_PEER_OUTPUT)
 		of = &rank->engine
 			      ->ranks[lane->program->conns[operand->conn].peer];
-	slice = gt_layout_slice(&lane->layout, operand->chunk, lane->worker,
-				lane->loop);
+	slice = gt_step_slice(lane, step, operand->chunk);
 	return gt_host_element(operand->buf == GT_BUF_INPUT ||
 					       operand->buf == GT_BUF_PEER_INPUT
 				       ? &of->input
@@ -137,7 +151,8 @@ static void gt_step_move(const struct gt_host_rank *rank,
 	char *address;
 
 	for (uint32_t i = 0; i < n; i++) {
-		address = gt_step_address(rank, lane, gt_step_operand(step, i));
+		address = gt_step_address(rank, lane, step,
+					  gt_step_operand(step, i));
 		if (!address)
 			continue;
 		by[used] = gt_step_times(rank, lane, gt_step_operand(step, i));
@@ -151,9 +166,7 @@ static void gt_step_move(const struct gt_host_rank *rank,
 	}
 	move.src = (const char *const *)at;
 	move.dst = at + move.nsrc;
-	move.count = gt_layout_slice(&lane->layout, step->chunk, lane->worker,
-				     lane->loop)
-			     .count;
+	move.count = gt_step_slice(lane, step, step->chunk).count;
 	if (step->flags & GT_STEP_FINAL && req->op == GT_REDOP_AVG)
 		move.divide = rank->engine->nranks;
 	gt_move_run(&move);
@@ -199,9 +212,7 @@ static void gt_step_trace(const struct gt_host_rank *rank,
 						     memory_order_relaxed),
 		.begin_ns = begin_ns,
 		.end_ns = gt_clock_ns(),
-		.bytes = gt_layout_slice(&lane->layout, step->chunk,
-					 lane->worker, lane->loop)
-				 .count *
+		.bytes = gt_step_slice(lane, step, step->chunk).count *
 			 gt_dtype_bytes(req->dtype),
 		.channel = lane->program->channel,
 		.lane = lane->program->lane,

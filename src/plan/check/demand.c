@@ -16,6 +16,12 @@ int gt_check_demand(const struct gt_plan *plan, struct gt_err *err)
 		return gt_plan_wrong(plan, at, err,
 				     "is for an alltoall whose ranks are "
 				     "listed one by one");
+	/* What comes for one channel would lie where another's has not left. */
+	if (!plan->out_of_place)
+		return gt_plan_wrong(plan, at, err,
+				     "needs \"out_of_place\": true, since a "
+				     "rank's blocks to and from another differ "
+				     "in length");
 	for (uint32_t i = 0; i < plan->nselect; i++)
 		if (plan->select[i].coll != plan->coll ||
 		    plan->select[i].algo != GT_ALGO_FLOW)

@@ -76,6 +76,8 @@ int gt_demand_new(uint32_t n, const uint64_t *bytes, struct gt_arena *arena,
 	unit = divisor(n, bytes);
 	for (uint32_t i = 0; i < nn; i++) {
 		made->bytes[i] = bytes[i];
+		if (bytes[i] > made->largest)
+			made->largest = bytes[i];
 		if (!is_pair(n, i))
 			continue;
 		made->units[i] = (uint32_t)(bytes[i] / unit);
@@ -101,28 +103,53 @@ uint64_t gt_demand_round(uint32_t n, uint64_t *bytes)
 	return unit;
 }
 
-struct gt_rat gt_demand_busiest(const struct gt_plan_demand *demand, uint32_t n,
-				int crossing)
+uint64_t gt_demand_elems(const struct gt_plan_demand *demand, uint32_t pair,
+			 uint64_t count)
 {
-	uint64_t largest = 0, most = 0;
-	struct gt_rat busiest = GT_RAT(0, 1);
+	return (uint64_t)((__int128)count * (__int128)demand->bytes[pair] /
+			  (__int128)demand->largest);
+}
+
+/* The most bytes that one rank sends or gets. */
+static uint64_t busiest(const struct gt_plan_demand *demand, uint32_t n,
+			int crossing)
+{
+	uint64_t most = 0;
 
 	for (size_t r = 0; r < n; r++) {
 		uint64_t out = 0, in = 0;
 
 		for (size_t other = 0; other < n; other++) {
-			uint64_t sent = demand->bytes[r * n + other];
-
 			if (other == r && crossing)
 				continue;
-			out += sent;
+			out += demand->bytes[r * n + other];
 			in += demand->bytes[other * n + r];
-			if (other != r && sent > largest)
-				largest = sent;
 		}
 		most = out > most ? out : most;
 		most = in > most ? in : most;
 	}
-	gt_rat_make((int64_t)most, (int64_t)largest, &busiest);
-	return busiest;
+	return most;
+}
+
+struct gt_rat gt_demand_most(const struct gt_plan_demand *demand, uint32_t n)
+{
+	struct gt_rat most = GT_RAT(0, 1);
+
+	gt_rat_make((int64_t)busiest(demand, n, 0), (int64_t)demand->largest,
+		    &most);
+	return most;
+}
+
+struct gt_rat gt_demand_busiest(const struct gt_plan_demand *demand, uint32_t n,
+				int crossing)
+{
+	struct gt_rat most = GT_RAT(0, 1);
+	uint64_t largest = 0;
+
+	for (size_t i = 0; i < (size_t)n * n; i++)
+		if (is_pair(n, (uint32_t)i) && demand->bytes[i] > largest)
+			largest = demand->bytes[i];
+	gt_rat_make((int64_t)busiest(demand, n, crossing), (int64_t)largest,
+		    &most);
+	return most;
 }

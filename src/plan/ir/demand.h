@@ -25,7 +25,8 @@ struct gt_plan_demand {
 	uint64_t *bytes; /* what a rank has for itself goes over no link */
 	/* Bytes over their greatest common divisor; 0 on the diagonal. */
 	uint32_t *units;
-	uint32_t most; /* the largest of units */
+	uint32_t most;    /* the largest of units */
+	uint64_t largest; /* of bytes, a rank's for itself as well */
 };
 
 /*
@@ -41,6 +42,16 @@ int gt_demand_new(uint32_t n, const uint64_t *bytes, struct gt_arena *arena,
  * GT_DEMAND_MAX_UNITS units, which is returned; 1: nothing was rounded.
  */
 uint64_t gt_demand_round(uint32_t n, uint64_t *bytes);
+
+/*
+ * How many elements the block of a pair, or of a rank for itself, has when the
+ * largest of all has `count`.
+ */
+uint64_t gt_demand_elems(const struct gt_plan_demand *demand, uint32_t pair,
+			 uint64_t count);
+
+/* The most that one rank sends or gets, in blocks as large as the largest. */
+struct gt_rat gt_demand_most(const struct gt_plan_demand *demand, uint32_t n);
 
 /*
  * The most that one rank sends or gets, in blocks of the pair that has most:

@@ -117,7 +117,7 @@ struct gt_step {
 	uint8_t flags;  /* GT_STEP_* */
 	uint32_t chunk; /* the length of this chunk's slice is moved */
 	uint32_t id;    /* position in the program, for messages */
-	uint32_t reserved;
+	uint32_t pair;  /* flows: whose block it is, from * nranks + to */
 	struct gt_operand operand[GT_STEP_OPERANDS];
 };
 
@@ -187,6 +187,10 @@ struct gt_program {
  *
  * The channel has elements [lo, hi) of every block.  They are divided evenly
  * into per_block chunks, which are numbered through all blocks.
+ *
+ * Where an all-to-all has a demand (plan/ir/demand.h) a block is as long as the
+ * largest, of which a pair has the beginning; lo and hi differ from pair to
+ * pair then, and a step says whose block it moves.
  */
 struct gt_layout {
 	uint64_t block_elems;
@@ -197,6 +201,11 @@ struct gt_layout {
 	uint32_t align_elems; /* cuts fall on multiples of this */
 	uint32_t slice_elems;
 	uint32_t loops; /* the same for all workers and ranks */
+};
+
+/* What a channel has of the block of one pair, where blocks differ. */
+struct gt_layout_span {
+	uint64_t lo, hi;
 };
 
 struct gt_range {

@@ -59,7 +59,8 @@ static void gt_flow_send(struct gt_flow_lowering *flow, uint32_t peer)
 		next = flow->channel->paths[tag - 1].ranks[1];
 	conns.send = gt_flow_connect(flow, next, 1, tag);
 	gt_step_add(flow->program, GT_OP_SEND, conns,
-		    gt_flow_chunk(flow, peer, 0));
+		    gt_flow_chunk(flow, peer, 0))
+		->pair = flow->rank * flow->n + peer;
 }
 
 static void gt_flow_recv(struct gt_flow_lowering *flow, uint32_t peer)
@@ -75,7 +76,8 @@ static void gt_flow_recv(struct gt_flow_lowering *flow, uint32_t peer)
 	}
 	conns.recv = gt_flow_connect(flow, last, 0, tag);
 	gt_step_add(flow->program, GT_OP_RECV, conns,
-		    gt_flow_chunk(flow, peer, 1));
+		    gt_flow_chunk(flow, peer, 1))
+		->pair = peer * flow->n + flow->rank;
 }
 
 /*
@@ -108,7 +110,9 @@ static void gt_flow_relay(struct gt_flow_lowering *flow, uint32_t tag)
 	conns.recv = gt_flow_connect(flow, path->ranks[k - 1], 0, tag);
 	conns.send = gt_flow_connect(flow, path->ranks[k + 1], 1, tag);
 	gt_step_add(flow->program, GT_OP_RECV_SEND, conns,
-		    gt_flow_block(flow, path));
+		    gt_flow_block(flow, path))
+		->pair =
+		path->ranks[0] * flow->n + path->ranks[path->nranks - 1];
 }
 
 /* Copy the block that stays at this rank, if there is one. */
@@ -120,7 +124,8 @@ static void gt_flow_keep(struct gt_flow_lowering *flow)
 	    (coll != GT_COLL_SENDRECV && flow->rank == flow->use.root))
 		gt_step_add(flow->program, GT_OP_COPY,
 			    (struct gt_step_conns){0, 0},
-			    gt_flow_chunk(flow, flow->rank, 0));
+			    gt_flow_chunk(flow, flow->rank, 0))
+			->pair = flow->rank * flow->n + flow->rank;
 }
 
 static int gt_flow_wants(const struct gt_flow_lowering *flow, uint32_t from,

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/rat.h"
+#include "plan/ir/demand.h"
 #include "plan/ir/plan.h"
 
 enum { GT_LAYOUT_ALIGN_BYTES = 16 };
@@ -250,4 +251,26 @@ int gt_layout_init(const struct gt_plan *plan, uint32_t channel,
 	made.loops = (uint32_t)loops;
 	*lay = made;
 	return GT_OK;
+}
+
+int gt_layout_init_demand(const struct gt_plan *plan, uint32_t channel,
+			  const struct gt_layout_args *args,
+			  struct gt_layout_span *spans, struct gt_layout *lay,
+			  struct gt_err *err)
+{
+	struct gt_layout_args of = *args;
+	struct gt_layout pair;
+	int rc = gt_layout_init(plan, channel, args, lay, err);
+
+	for (uint32_t i = 0; !rc && i < plan->nranks * plan->nranks; i++) {
+		of.count = gt_demand_elems(plan->demand, i, args->count);
+		rc = gt_layout_init(plan, channel, &of, &pair, err);
+		if (rc)
+			break;
+		spans[i] = (struct gt_layout_span){pair.lo, pair.hi};
+		/* Rounding may leave a shorter block a longer part. */
+		if (pair.loops > lay->loops)
+			lay->loops = pair.loops;
+	}
+	return rc;
 }

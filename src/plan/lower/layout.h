@@ -43,6 +43,15 @@ int gt_layout_init(const struct gt_plan *plan, uint32_t channel,
 		   struct gt_err *err);
 
 /*
+ * The layout where the collective has the plan's demand, args->count being the
+ * elements of the largest block; spans[from * nranks + to] are the pairs'.
+ */
+int gt_layout_init_demand(const struct gt_plan *plan, uint32_t channel,
+			  const struct gt_layout_args *args,
+			  struct gt_layout_span *spans, struct gt_layout *lay,
+			  struct gt_err *err);
+
+/*
  * The number of chunks that the channel's part of all blocks is divided into.
  */
 uint32_t gt_layout_nchunks(const struct gt_plan *plan, uint32_t channel,

@@ -76,6 +76,7 @@ static void emit_demand(struct gt_emitter *e)
 {
 	const struct gt_search_request *request = e->solution->request;
 
+	e->b.plan->out_of_place = request->demand != NULL;
 	if (request->demand)
 		e->b.failed |=
 			gt_demand_new(request->nranks, request->demand->bytes,

@@ -1,6 +1,6 @@
 /*
- * Which GPUs of a machine to take: of all choices of so many, the one over
- * whose GPUs no bound of an all-reduce is lower than it has to be.
+ * Which GPUs of a machine to take: of all choices of so many, one whose
+ * all-reduce has the highest bound.
  *
  * What a choice is worth is what no schedule of an all-reduce over its GPUs
  * exceeds (search/bound/bound.h), as bus bandwidth and exactly, if it keeps to

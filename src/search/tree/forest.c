@@ -53,9 +53,10 @@ static int gt_forest_begin(struct gt_forest *f)
 	double *upper = gt_arena_array(f->args->arena, nrows + f->nroots,
 				       sizeof(*upper));
 
+	/* A unit's rate is about 1 then, which floats have a tolerance for. */
+	f->unit_gbs = f->args->demand ? 1 / (double)f->args->demand->most : 1;
 	for (uint32_t i = 0; upper && i < nrows; i++)
-		upper[i] = gt_forest_capacity(f, i);
-	f->unit_gbs = 1;
+		upper[i] = gt_forest_capacity(f, i) / f->unit_gbs;
 	f->lp = upper ? gt_lp_new(nrows + f->nroots, upper) : NULL;
 	if (!f->lp)
 		return 0;
