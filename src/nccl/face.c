@@ -55,8 +55,8 @@ static void gt_faces_end(void)
 }
 
 /*
- * Other libraries register their ends when they are first used; registered
- * later, this comes before theirs.
+ * Other libraries register their ends when they are first used.  Registered
+ * later, when ranks that have met part, this comes before theirs.
  */
 static void gt_faces_watch_end(void)
 {
@@ -162,7 +162,8 @@ void gt_face_put(struct gt_face *face)
 
 	if (atomic_fetch_sub(&face->refs, 1) > 1)
 		return;
-	gt_faces_begin();
+	if (face->comm)
+		gt_faces_begin();
 	atomic_fetch_add(&gt_faces_closing, 1);
 	if (pthread_create(&thread, NULL, gt_face_close, face))
 		gt_face_close(face);

@@ -106,4 +106,13 @@ void gt_face_abort(struct gt_face *face);
 /* Wait until operations of this rank are done, or it is aborted. */
 void gt_face_drain(struct gt_face *face);
 
+/*
+ * Write a handle where the program wants it: another of its threads may wait
+ * for it there, to abort what this one waits in.
+ */
+static inline void gt_face_publish(gt_nccl_comm *place, gt_nccl_comm handle)
+{
+	__atomic_store_n(place, handle, __ATOMIC_RELEASE);
+}
+
 #endif
