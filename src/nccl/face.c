@@ -143,8 +143,9 @@ static void *gt_face_close(void *arg)
 	if (face->comm)
 		face->ops->close(face->comm);
 	gt_team_close(face->team);
-	if (face->event)
-		face->cuda->event_free(face->event);
+	for (int i = 0; i < 2; i++)
+		if (face->orders[i].event)
+			face->cuda->event_free(face->orders[i].event);
 	if (face->join)
 		face->cuda->event_free(face->join);
 	pthread_cond_destroy(&face->changed);

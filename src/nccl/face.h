@@ -32,6 +32,13 @@ struct gt_face_premul {
 	struct gt_scalar scalar;
 };
 
+/* Where the last operation is that the next one has to follow. */
+struct gt_face_order {
+	void *stream;
+	void *event; /* behind it; NULL: there was none */
+	unsigned long long capture;
+};
+
 struct gt_face {
 	_Atomic int refs;
 	uint32_t rank, size;
@@ -54,9 +61,9 @@ struct gt_face {
 	uint64_t nsplits, nsplit_done; /* called, and through their round */
 	struct gt_face *child;  /* a split that is under way; not a reference */
 	struct gt_face *sister; /* the next one of the same parent */
-	void *stream;           /* of the last operation */
-	void *event;            /* behind it; NULL: there was none */
-	void *join;             /* for streams of one group */
+	struct gt_face_order
+		orders[2]; /* of operations at once, and captured */
+	void *join;        /* for streams of one group */
 	struct gt_face_premul *premuls;
 	uint32_t npremuls, premul_room;
 };
