@@ -4,6 +4,7 @@ dist_man_MANS += \
 	%D%/gtopo-compare.1 \
 	%D%/gtopo-detect.1 \
 	%D%/gtopo-diff.1 \
+	%D%/gtopo-exec.1 \
 	%D%/gtopo-export.1 \
 	%D%/gtopo-fuse.1 \
 	%D%/gtopo-health.1 \

@@ -7,6 +7,7 @@ gtopo_core_sources += \
 	%D%/cmd_compare.c \
 	%D%/cmd_detect.c \
 	%D%/cmd_diff.c \
+	%D%/cmd_exec.c \
 	%D%/cmd_export.c \
 	%D%/cmd_fuse.c \
 	%D%/cmd_health.c \

@@ -45,7 +45,7 @@ static gt_nccl_result gt_api_add_make(const struct gt_face_start *start,
 	task->id = *id;
 	task->blocking = gt_config_is_blocking(start->config);
 	task->place = place;
-	*place = task->handle;
+	gt_face_publish(place, task->handle);
 	gt_group_add_task(task);
 	return GT_NCCL_SUCCESS;
 }

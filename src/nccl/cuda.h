@@ -30,6 +30,8 @@ struct gt_cuda {
 	/* 1: what was before it on the stream is not done yet. */
 	int (*event_pending)(void *event, int *pending);
 	int (*stream_wait)(void *stream, void *event);
+	/* Which capture the stream is in; 0: none. */
+	int (*stream_capture)(void *stream, unsigned long long *id);
 	/* Call fn when the stream has come to it; only for the host's. */
 	int (*call)(void *stream, void (*fn)(void *arg), void *arg);
 	int (*memory_new)(void **memory, size_t bytes);

@@ -57,6 +57,26 @@ static int gt_runtime_stream_wait(void *stream, void *event)
 	return (int)cudaStreamWaitEvent(stream, event, 0);
 }
 
+/* The legacy stream is never captured, and must not be asked meanwhile. */
+static int gt_runtime_stream_capture(void *stream, unsigned long long *id)
+{
+	enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+	cudaError_t rc = cudaSuccess;
+
+	*id = 0;
+	if (stream && stream != cudaStreamLegacy)
+#if CUDART_VERSION >= 13000
+		rc = cudaStreamGetCaptureInfo(stream, &status, id, NULL, NULL,
+					      NULL, NULL);
+#else
+		rc = cudaStreamGetCaptureInfo_v2(stream, &status, id, NULL,
+						 NULL, NULL);
+#endif
+	if (status != cudaStreamCaptureStatusActive)
+		*id = 0;
+	return (int)rc;
+}
+
 static int gt_runtime_call(void *stream, void (*fn)(void *arg), void *arg)
 {
 	return (int)cudaLaunchHostFunc(stream, fn, arg);
@@ -84,6 +104,7 @@ const struct gt_cuda gt_cuda_runtime = {
 	.event_record = gt_runtime_event_record,
 	.event_pending = gt_runtime_event_pending,
 	.stream_wait = gt_runtime_stream_wait,
+	.stream_capture = gt_runtime_stream_capture,
 	.call = gt_runtime_call,
 	.memory_new = gt_runtime_memory_new,
 	.memory_free = gt_runtime_memory_free,

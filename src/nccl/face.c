@@ -55,8 +55,8 @@ static void gt_faces_end(void)
 }
 
 /*
- * Other libraries register their ends when they are first used; registered
- * later, this comes before theirs.
+ * Other libraries register their ends when they are first used.  Registered
+ * later, when ranks that have met part, this comes before theirs.
  */
 static void gt_faces_watch_end(void)
 {
@@ -143,8 +143,9 @@ static void *gt_face_close(void *arg)
 	if (face->comm)
 		face->ops->close(face->comm);
 	gt_team_close(face->team);
-	if (face->event)
-		face->cuda->event_free(face->event);
+	for (int i = 0; i < 2; i++)
+		if (face->orders[i].event)
+			face->cuda->event_free(face->orders[i].event);
 	if (face->join)
 		face->cuda->event_free(face->join);
 	pthread_cond_destroy(&face->changed);
@@ -162,7 +163,8 @@ void gt_face_put(struct gt_face *face)
 
 	if (atomic_fetch_sub(&face->refs, 1) > 1)
 		return;
-	gt_faces_begin();
+	if (face->comm)
+		gt_faces_begin();
 	atomic_fetch_add(&gt_faces_closing, 1);
 	if (pthread_create(&thread, NULL, gt_face_close, face))
 		gt_face_close(face);

@@ -32,6 +32,13 @@ struct gt_face_premul {
 	struct gt_scalar scalar;
 };
 
+/* Where the last operation is that the next one has to follow. */
+struct gt_face_order {
+	void *stream;
+	void *event; /* behind it; NULL: there was none */
+	unsigned long long capture;
+};
+
 struct gt_face {
 	_Atomic int refs;
 	uint32_t rank, size;
@@ -54,9 +61,9 @@ struct gt_face {
 	uint64_t nsplits, nsplit_done; /* called, and through their round */
 	struct gt_face *child;  /* a split that is under way; not a reference */
 	struct gt_face *sister; /* the next one of the same parent */
-	void *stream;           /* of the last operation */
-	void *event;            /* behind it; NULL: there was none */
-	void *join;             /* for streams of one group */
+	struct gt_face_order
+		orders[2]; /* of operations at once, and captured */
+	void *join;        /* for streams of one group */
 	struct gt_face_premul *premuls;
 	uint32_t npremuls, premul_room;
 };
@@ -105,5 +112,14 @@ void gt_face_abort(struct gt_face *face);
 
 /* Wait until operations of this rank are done, or it is aborted. */
 void gt_face_drain(struct gt_face *face);
+
+/*
+ * Write a handle where the program wants it: another of its threads may wait
+ * for it there, to abort what this one waits in.
+ */
+static inline void gt_face_publish(gt_nccl_comm *place, gt_nccl_comm handle)
+{
+	__atomic_store_n(place, handle, __ATOMIC_RELEASE);
+}
 
 #endif

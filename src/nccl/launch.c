@@ -38,25 +38,38 @@ static int gt_launch_is_new(const struct gt_launch_op *ops, uint32_t i)
 	return 1;
 }
 
-static int gt_launch_events(struct gt_face *face)
+/*
+ * Operations that are captured follow those of the same capture, and others
+ * those that were not: a stream can wait for no event of another capture.
+ */
+static int gt_launch_order(struct gt_face *face, void *stream,
+			   struct gt_face_order **order)
 {
-	int rc = 0;
+	const struct gt_cuda *cuda = face->cuda;
+	unsigned long long capture = 0;
+	int rc = cuda->stream_capture(stream, &capture);
 
-	if (!face->join)
-		rc = face->cuda->event_new(&face->join);
+	*order = &face->orders[capture != 0];
+	if (!rc && !face->join)
+		rc = cuda->event_new(&face->join);
+	if (!rc && !(*order)->event)
+		rc = cuda->event_new(&(*order)->event);
+	else if (!rc && (*order)->capture == capture &&
+		 (*order)->stream != stream)
+		rc = cuda->stream_wait(stream, (*order)->event);
+	(*order)->capture = capture;
 	return rc;
 }
 
 /* The first stream waits for the others, and for the operation before. */
 static int gt_launch_gather(struct gt_face *face,
-			    const struct gt_launch_op *ops, uint32_t n)
+			    const struct gt_launch_op *ops, uint32_t n,
+			    struct gt_face_order **order)
 {
 	const struct gt_cuda *cuda = face->cuda;
 	void *stream = ops[0].stream;
-	int rc = gt_launch_events(face);
+	int rc = gt_launch_order(face, stream, order);
 
-	if (!rc && face->event && face->stream != stream)
-		rc = cuda->stream_wait(stream, face->event);
 	for (uint32_t i = 1; !rc && i < n; i++) {
 		if (!gt_launch_is_new(ops, i))
 			continue;
@@ -69,17 +82,16 @@ static int gt_launch_gather(struct gt_face *face,
 
 /* Those streams, and whatever comes next, wait for the first. */
 static int gt_launch_spread(struct gt_face *face,
-			    const struct gt_launch_op *ops, uint32_t n)
+			    const struct gt_launch_op *ops, uint32_t n,
+			    struct gt_face_order *order)
 {
 	const struct gt_cuda *cuda = face->cuda;
-	int rc = face->event ? 0 : cuda->event_new(&face->event);
+	int rc = cuda->event_record(order->event, ops[0].stream);
 
-	if (!rc)
-		rc = cuda->event_record(face->event, ops[0].stream);
 	for (uint32_t i = 1; !rc && i < n; i++)
 		if (gt_launch_is_new(ops, i))
-			rc = cuda->stream_wait(ops[i].stream, face->event);
-	face->stream = ops[0].stream;
+			rc = cuda->stream_wait(ops[i].stream, order->event);
+	order->stream = ops[0].stream;
 	return rc;
 }
 
@@ -105,6 +117,7 @@ gt_nccl_result gt_launch(struct gt_face *face, const struct gt_launch_op *ops,
 	gt_nccl_result rc = gt_launch_check(face, ops, n, call);
 	int before, device, cuda_rc;
 	char words[GT_FACE_TEXT_MAX];
+	struct gt_face_order *order;
 	struct gt_err err;
 
 	if (rc)
@@ -114,9 +127,9 @@ gt_nccl_result gt_launch(struct gt_face *face, const struct gt_launch_op *ops,
 	if (before != face->device)
 		face->cuda->use_device(face->device);
 	pthread_mutex_lock(&face->mutex);
-	cuda_rc = gt_launch_gather(face, ops, n);
+	cuda_rc = gt_launch_gather(face, ops, n, &order);
 	if (!cuda_rc && !gt_launch_enqueue(face, ops, n, &err))
-		cuda_rc = gt_launch_spread(face, ops, n);
+		cuda_rc = gt_launch_spread(face, ops, n, order);
 	pthread_mutex_unlock(&face->mutex);
 	if (before >= 0 && before != face->device)
 		face->cuda->use_device(before);

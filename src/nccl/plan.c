@@ -6,6 +6,7 @@
 #include "nccl/plan.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -18,13 +19,23 @@ static const char *gt_ring_comma(uint32_t i)
 	return i ? ", " : "";
 }
 
+/* A node's number is the first rank's on the host. */
+static uint32_t gt_ring_node(const struct gt_team *team, uint32_t rank)
+{
+	uint32_t r = 0;
+
+	while (strcmp(team->members[r].host, team->members[rank].host) != 0)
+		r++;
+	return r;
+}
+
 static void gt_ring_print_ranks(const struct gt_team *team, struct gt_buf *text)
 {
 	for (uint32_t r = 0; r < team->size; r++) {
 		const struct gt_team_member *member = &team->members[r];
 
-		gt_buf_printf(text, "%s{\"rank\": %u, \"node\": \"n0\", ",
-			      gt_ring_comma(r), r);
+		gt_buf_printf(text, "%s{\"rank\": %u, \"node\": \"n%u\", ",
+			      gt_ring_comma(r), r, gt_ring_node(team, r));
 		if (*member->bus_id)
 			gt_buf_printf(text, "\"device\": \"%s\"}",
 				      member->bus_id);

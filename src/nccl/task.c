@@ -195,10 +195,15 @@ static void gt_task_deliver(struct gt_task *task)
 		gt_face_fail(made, task->result, task->why);
 	else
 		atomic_store(&made->state, GT_NCCL_SUCCESS);
+	if (!task->result && !made->rank)
+		gt_say_log(GT_SAY_INFO, "%s: %u ranks%s%s, %s, %s", task->call,
+			   made->size, *made->name ? ", " : "", made->name,
+			   made->cuda->name, made->ops->name);
 	if (task->kind == GT_TASK_SPLIT)
-		*task->place = task->result ? NULL : task->handle;
+		gt_face_publish(task->place,
+				task->result ? NULL : task->handle);
 	else if (task->result && task->blocking)
-		*task->place = NULL;
+		gt_face_publish(task->place, NULL);
 	if (task->result && (task->blocking || task->kind == GT_TASK_SPLIT))
 		gt_face_retire(task->handle);
 }
@@ -309,7 +314,7 @@ void gt_tasks_drop(struct gt_task *tasks)
 	for (; tasks; tasks = next) {
 		next = tasks->next;
 		if (tasks->place)
-			*tasks->place = NULL;
+			gt_face_publish(tasks->place, NULL);
 		if (tasks->handle)
 			gt_face_retire(tasks->handle);
 		gt_task_free(tasks);

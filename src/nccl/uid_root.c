@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/thread.h"
 #include "world/listener.h"
@@ -22,10 +23,14 @@ enum {
 	GT_UID_PART_MS = 1000, /* for one who does not hang up */
 };
 
-/* A rank that has come; without a wire it has not. */
+/* As long as a rank tries to come. */
+static const int64_t gt_uid_late_ns = 20000000000;
+
+/* A rank that has come; without a wire it has not, or has left again. */
 struct gt_uid_rank {
 	struct gt_wire wire;
-	int told; /* its card is here */
+	int told;     /* its card is here */
+	int answered; /* it has been told how it ends */
 };
 
 struct gt_uid_root {
@@ -34,10 +39,10 @@ struct gt_uid_root {
 	struct gt_uid_card own;
 	struct gt_uid_rank *ranks; /* [size]; size is the first comer's */
 	uint32_t size, ntold;
-	struct gt_door door; /* rank 0's */
-	struct gt_wire odd;  /* one that came and should not have */
-	char why[256];       /* it has failed; "": not */
-	int gone;            /* because a rank has gone */
+	struct gt_door door;    /* rank 0's */
+	struct gt_uid_rank odd; /* one that came and should not have */
+	char why[256];          /* it has failed; "": not */
+	int gone;               /* because a rank has gone */
 };
 
 void gt_uid_card_init(struct gt_uid_card *card)
@@ -61,27 +66,40 @@ static int gt_uid_expect(struct gt_uid_root *root, uint32_t size)
 	return 1;
 }
 
+/* Why a rank cannot come in; "": it can. */
+static void gt_uid_check(struct gt_uid_root *root,
+			 const struct gt_auth_answer *who, char *why,
+			 size_t size)
+{
+	*why = '\0';
+	if (!gt_uid_expect(root, who->size))
+		snprintf(why, size,
+			 "rank %u says there are %u ranks, another one %u",
+			 who->rank, who->size, root->size);
+	else if (who->rank >= root->size)
+		snprintf(why, size, "there is no rank %u of %u", who->rank,
+			 root->size);
+	else if (root->ranks[who->rank].wire.fd >= 0 ||
+		 root->ranks[who->rank].answered)
+		snprintf(why, size,
+			 "there are two ranks %u, or the unique id is used "
+			 "twice",
+			 who->rank);
+}
+
 static void gt_uid_enter(void *arg, struct gt_wire *wire,
 			 const struct gt_auth_answer *who)
 {
 	struct gt_uid_root *root = arg;
+	char why[sizeof(root->why)];
 
-	if (!gt_uid_expect(root, who->size))
-		snprintf(root->why, sizeof(root->why),
-			 "rank %u says there are %u ranks, another one %u",
-			 who->rank, who->size, root->size);
-	else if (who->rank >= root->size)
-		snprintf(root->why, sizeof(root->why),
-			 "there is no rank %u of %u", who->rank, root->size);
-	else if (root->ranks[who->rank].wire.fd >= 0)
-		snprintf(root->why, sizeof(root->why),
-			 "there are two ranks %u, or the unique id is used "
-			 "twice",
-			 who->rank);
-	if (!*root->why)
+	gt_uid_check(root, who, why, sizeof(why));
+	if (*why && !*root->why)
+		memcpy(root->why, why, sizeof(why));
+	if (!*why)
 		root->ranks[who->rank].wire = *wire;
-	else if (root->odd.fd < 0)
-		root->odd = *wire;
+	else if (root->odd.wire.fd < 0)
+		root->odd = (struct gt_uid_rank){.wire = *wire};
 	else
 		gt_wire_close(wire);
 }
@@ -117,6 +135,10 @@ static void gt_uid_read(struct gt_uid_root *root, uint32_t r)
 	struct gt_frame frame;
 	int got;
 
+	if (!here && root->ranks[r].answered)
+		gt_wire_close(wire);
+	if (*root->why)
+		return;
 	while ((got = gt_wire_next(wire, GT_UID_FRAME_BYTES, &frame)) > 0)
 		gt_uid_take(root, r, &frame);
 	if (*root->why || (here && got >= 0))
@@ -153,13 +175,14 @@ static int gt_uid_serve(struct gt_uid_root *root)
 	return 1;
 }
 
-static void gt_uid_answer(struct gt_uid_root *root, struct gt_wire *wire)
+static void gt_uid_answer(struct gt_uid_root *root, struct gt_uid_rank *rank)
 {
+	struct gt_wire *wire = &rank->wire;
 	struct gt_frame frame = {.type = GT_UID_WELCOME,
 				 .bytes = sizeof(root->door),
 				 .payload = (const char *)&root->door};
 
-	if (wire->fd < 0)
+	if (wire->fd < 0 || rank->answered)
 		return;
 	if (*root->why)
 		frame = (struct gt_frame){.type = GT_UID_REFUSAL,
@@ -170,6 +193,20 @@ static void gt_uid_answer(struct gt_uid_root *root, struct gt_wire *wire)
 	if (gt_wire_put(wire, &frame))
 		gt_wire_flush(wire);
 	shutdown(wire->fd, SHUT_WR);
+	rank->answered = 1;
+}
+
+/* Answer all that are here; how many have been by now? */
+static uint32_t gt_uid_answer_all(struct gt_uid_root *root)
+{
+	uint32_t n = 0;
+
+	for (uint32_t r = 0; r < root->size; r++) {
+		gt_uid_answer(root, &root->ranks[r]);
+		n += root->ranks[r].answered ? 1 : 0;
+	}
+	gt_uid_answer(root, &root->odd);
+	return n;
 }
 
 /*
@@ -187,18 +224,26 @@ static void gt_uid_part(struct gt_wire *wire)
 	gt_wire_close(wire);
 }
 
+/* Ranks that come when there will be no communicator are told so as well. */
+static void gt_uid_end(struct gt_uid_root *root)
+{
+	int64_t until_ns = gt_clock_ns() + gt_uid_late_ns;
+
+	while (gt_uid_answer_all(root) < root->size && *root->why &&
+	       gt_clock_ns() < until_ns && gt_uid_serve(root))
+		;
+	for (uint32_t r = 0; r < root->size; r++)
+		gt_uid_part(&root->ranks[r].wire);
+	gt_uid_part(&root->odd.wire);
+}
+
 static void *gt_uid_main(void *arg)
 {
 	struct gt_uid_root *root = arg;
 
 	while (!gt_uid_is_over(root) && gt_uid_serve(root))
 		;
-	for (uint32_t r = 0; r < root->size; r++)
-		gt_uid_answer(root, &root->ranks[r].wire);
-	gt_uid_answer(root, &root->odd);
-	for (uint32_t r = 0; r < root->size; r++)
-		gt_uid_part(&root->ranks[r].wire);
-	gt_uid_part(&root->odd);
+	gt_uid_end(root);
 	gt_listener_close(&root->listener);
 	gt_secret_wipe(&root->secret);
 	free(root->ranks);
@@ -216,7 +261,7 @@ int gt_uid_root_start(const struct gt_door *door, int fd, struct gt_err *err)
 	if (!rc) {
 		root->secret = config.secret;
 		gt_uid_card_init(&root->own);
-		gt_wire_init(&root->odd, -1);
+		gt_wire_init(&root->odd.wire, -1);
 		gt_listener_init(&root->listener, fd, &root->secret);
 		rc = gt_thread_start(&thread, gt_uid_main, root, err);
 	}

@@ -36,7 +36,8 @@ cli_tests += \
 	%D%/55-processes.bats \
 	%D%/56-rdma.bats \
 	%D%/57-faults.bats \
-	%D%/58-hosts.bats
+	%D%/58-hosts.bats \
+	%D%/59-exec.bats
 
 # It lets allocations fail: 01-system.bats.
 check_DATA += %D%/libfailing_malloc.so

@@ -21,6 +21,7 @@ find_file() { # NAME FOLDER...
 gtopo=${GTOPO:-$(find_file gtopo "$here/../..")}
 matrix=$(find_file matrix "$root/tests/gpu")
 library=$(find_file library "$root/tests/gpu")
+face=$(find_file face "$root/tests/gpu")
 race=$(find_file vs-nccl "$root/bench")
 dgx=$(find_file dgx-h100.xml "${GTOPO_SRC:-$here/../..}/share/xml")
 commit=${GTOPO_COMMIT:-$(git -C "$here" rev-parse --short HEAD 2>/dev/null)}

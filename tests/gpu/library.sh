@@ -33,6 +33,12 @@ library_apart() { # PART [PLAN]
 library_checks() {
 	all=$work/plan$gpus.json
 	hosts=
+	for n in $(printf '%s\n' 2 "$gpus" | sort -nu); do
+		[ -x "$face" ] || continue
+		words='processes: all right'
+		check 60 "NCCL's face in $n processes" 0 \
+			env LD_LIBRARY_PATH="$root:$here" "$face" "$n"
+	done
 	for part in check graph groups pairs register pieces; do
 		check 60 "libgtopo in 2 processes: $part" 0 library_apart "$part"
 		[ "$part" != register ] || grep '^# all' "$work/out"

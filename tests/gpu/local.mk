@@ -1,13 +1,15 @@
 # What needs GPUs.  run.sh does everything and skips where there are none;
 # HACKING.md says how to run it on a machine that has only the binaries.
 if HAVE_CUDA
-check_PROGRAMS += %D%/library %D%/matrix
+check_PROGRAMS += %D%/face %D%/library %D%/matrix
 %C%_library_SOURCES = %D%/library.c %D%/library.h %D%/library_fault.c \
 	%D%/library_fp8.c %D%/library_graph.c %D%/library_groups.c \
 	%D%/library_ops.c %D%/library_pair.c %D%/library_pieces.c \
 	%D%/library_race.c %D%/library_register.c \
 	%D%/spin.cu bench/nccl.c bench/nccl.h bench/graph.c bench/graph.h
 %C%_library_LDADD = $(gtopo_LDADD)
+%C%_face_LDADD = libnccl.so.2 $(CUDA_LIBS)
+%C%_face_LDFLAGS = $(AM_LDFLAGS) -Wl,-rpath,$(abs_top_builddir)
 %C%_matrix_LDADD = $(gtopo_LDADD)
 cli_tests += %D%/run.sh
 endif

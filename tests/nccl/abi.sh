@@ -38,6 +38,26 @@ preloaded() { # COMMAND... that prints nothing
 	LD_PRELOAD=$lib NCCL_DEBUG=INFO "$@" 2>&1
 }
 
+# The log of a program that makes communicators, and mistakes.
+logged() { # LEVEL WORDS...
+	local level=$1 words
+	shift
+	rm -f "$tmp"/log.*
+	NCCL_DEBUG=$level NCCL_DEBUG_FILE=$tmp/log.%h.%p \
+		GTOPO_NCCL_VERSION=2.30.7 "$build/tests/nccl/test_groups" \
+		>"$tmp/out" 2>&1 || cat "$tmp/out"
+	for words; do
+		cat "$tmp/log.$(hostname)".[0-9]* | grep -qF -- "$words" ||
+			echo "$level: no '$words'"
+	done
+}
+
+# Nothing is said to people who did not ask.
+silent() {
+	"$build/tests/nccl/test_groups" 2>/dev/null | grep -i gtopo
+	grep -hE 'error: |ranks' "$tmp"/log.*
+}
+
 verdict "strong names are pnccl and the list" "$(names T p)"
 verdict "weak names are the list" "$(names W '')"
 verdict "there are no other names" "$(others)"
@@ -48,5 +68,16 @@ if nm -D "$lib" | grep -qE ' __(a|t|ub)san_'; then
 else
 	verdict "it needs libc" "$(needed)"
 	verdict "a shell does not notice it" "$(preloaded sh -c true)"
+fi
+if [ ! -x "$build/tests/nccl/test_groups" ]; then
+	skipped "the log says what was asked" "no cmocka"
+	skipped "and no more" "likewise"
+else
+	verdict "the log says what was asked" "$(logged INFO "says it is 2.30.7" \
+		"ncclCommInitAll: 3 ranks, simulated CUDA, libgtopo" \
+		"error: ncclGroupEnd: there is no group to end"
+	logged WARN "error: ncclGroupEnd: there is no group to end")"
+	logged VERSION >/dev/null
+	verdict "and no more" "$(silent)"
 fi
 tap_end

@@ -20,6 +20,7 @@ struct sim_stream {
 	pthread_t thread;
 	struct sim_item *first, **last;
 	int busy, quit;
+	unsigned long long capture;
 };
 
 /* Whoever may still look at it has a reference. */
@@ -27,6 +28,7 @@ struct sim_event {
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;
 	unsigned long recorded, passed;
+	unsigned long long capture; /* of the stream that has recorded it */
 	int refs;
 };
 
@@ -254,13 +256,28 @@ static int sim_mark(void *stream, struct sim_event *event, int records)
 	return 0;
 }
 
+void sim_stream_capture(void *stream, unsigned long long id)
+{
+	sim_stream_of(stream)->capture = id;
+}
+
+static int sim_stream_get_capture(void *stream, unsigned long long *id)
+{
+	*id = sim_stream_of(stream)->capture;
+	return 0;
+}
+
 static int sim_event_record(void *event, void *stream)
 {
+	((struct sim_event *)event)->capture = sim_stream_of(stream)->capture;
 	return sim_mark(stream, event, 1);
 }
 
 static int sim_stream_wait(void *stream, void *event)
 {
+	if (((struct sim_event *)event)->capture !=
+	    sim_stream_of(stream)->capture)
+		return 1;
 	return sim_mark(stream, event, 0);
 }
 
@@ -307,6 +324,7 @@ const struct gt_cuda *gt_nccl_simulated_cuda(void)
 		.event_record = sim_event_record,
 		.event_pending = sim_event_pending,
 		.stream_wait = sim_stream_wait,
+		.stream_capture = sim_stream_get_capture,
 		.call = sim_call,
 		.memory_new = sim_memory_new,
 		.memory_free = sim_memory_free,

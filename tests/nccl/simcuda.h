@@ -23,6 +23,12 @@ void sim_stream_free(void *stream); /* waits for all that is on it */
 void sim_stream_sync(void *stream); /* NULL: the device's default stream */
 int sim_stream_is_idle(void *stream);
 
+/*
+ * From now on the stream is in that capture, or in none (0): it can wait for no
+ * event of another one.  What is put on it runs nonetheless.
+ */
+void sim_stream_capture(void *stream, unsigned long long id);
+
 /* Call fn when the stream has come to it. */
 void sim_stream_call(void *stream, void (*fn)(void *arg), void *arg);
 

@@ -136,6 +136,38 @@ static void case_streams(void **state)
 	ranks_run(RANKS, body_streams);
 }
 
+/* Captured operations do not wait for others, nor those for them. */
+static void body_captures(struct rank *rank)
+{
+	void *graph = sim_stream_new(), *other = sim_stream_new();
+	int one = 1, out = 0;
+
+	for (unsigned long long id = 1; id <= 3; id++) {
+		OK(ncclAllReduce(&one, &out, 1, INT32, SUM, rank->comm,
+				 rank->stream));
+		sim_stream_sync(rank->stream);
+		sim_stream_capture(graph, id);
+		OK(ncclAllReduce(&one, &out, 1, INT32, SUM, rank->comm, graph));
+		/* Another stream of the same capture, as graphs fork. */
+		sim_stream_capture(other, id);
+		OK(ncclAllReduce(&one, &out, 1, INT32, SUM, rank->comm, other));
+		sim_stream_sync(other);
+		sim_stream_capture(graph, 0);
+		sim_stream_capture(other, 0);
+		OK(ncclAllReduce(&one, &out, 1, INT32, SUM, rank->comm, other));
+		sim_stream_sync(other);
+		IS(out == RANKS);
+	}
+	sim_stream_free(graph);
+	sim_stream_free(other);
+}
+
+static void case_captures(void **state)
+{
+	(void)state;
+	ranks_run(RANKS, body_captures);
+}
+
 /* Many communicators of one thread in one group. */
 static void case_many(void **state)
 {
@@ -218,6 +250,7 @@ int main(void)
 		cmocka_unit_test(case_one_thread),
 		cmocka_unit_test(case_refused),
 		cmocka_unit_test(case_streams),
+		cmocka_unit_test(case_captures),
 		cmocka_unit_test(case_many),
 		cmocka_unit_test(case_nonblocking),
 	};

@@ -144,6 +144,22 @@ static void case_uneven(void **state)
 	run_all(3, -1, body_uneven);
 }
 
+/* Each process is a host of its own, so that all goes over TCP. */
+static void body_hosts(int p, int n, const id_t128 *id)
+{
+	char host[16];
+
+	snprintf(host, sizeof(host), "host %d", p);
+	setenv("GTOPO_HOSTID", host, 1);
+	body_uneven(p, n, id);
+}
+
+static void case_hosts(void **state)
+{
+	(void)state;
+	run_all(3, -1, body_hosts);
+}
+
 static void die(void)
 {
 	kill(getpid(), SIGKILL);
@@ -262,6 +278,7 @@ int main(void)
 {
 	const struct CMUnitTest cases[] = {
 		cmocka_unit_test(case_uneven),
+		cmocka_unit_test(case_hosts),
 		cmocka_unit_test(case_killed_in_operation),
 		cmocka_unit_test(case_killed_idle),
 		cmocka_unit_test(case_killed_in_init),

@@ -51,6 +51,23 @@ static void case_allreduce(void **state)
 		ranks_run(n, body_allreduce);
 }
 
+/* A plan that somebody has searched, in place of the ring. */
+static void case_plan(void **state)
+{
+	char path[4096];
+	id_t128 id;
+	void *comm;
+
+	(void)state;
+	setenv("GTOPO_PLAN",
+	       gt_test_path(path, "tests/cases/plan/good/auto4/plan.json"), 1);
+	ranks_run(4, body_allreduce);
+	OK(ncclGetUniqueId(&id));
+	WANT(USAGE, ncclCommInitRank(&comm, 1, id, 0));
+	IS(strstr(ncclGetLastError(NULL), "the plan has 4 ranks"));
+	unsetenv("GTOPO_PLAN");
+}
+
 /* Types and operators are numbers: bf16 9, MAX 2, MIN 3. */
 static void body_values(struct rank *rank)
 {
@@ -284,6 +301,7 @@ int main(void)
 {
 	const struct CMUnitTest cases[] = {
 		cmocka_unit_test(case_allreduce),
+		cmocka_unit_test(case_plan),
 		cmocka_unit_test(case_values),
 		cmocka_unit_test(case_rooted),
 		cmocka_unit_test(case_blocks),

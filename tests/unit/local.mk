@@ -26,6 +26,7 @@ unit_tests += \
 	%D%/lib/test_stream \
 	%D%/measure/test_measure \
 	%D%/nccl/test_config \
+	%D%/nccl/test_uid \
 	%D%/plan/check/test_mutate_plan \
 	%D%/plan/cost/test_cost \
 	%D%/plan/ir/test_plan \
@@ -96,4 +97,5 @@ tests_unit_plan_simulate_test_mutate_SOURCES = \
 	%D%/plan/simulate/test_mutate.c %D%/oracle.c %D%/oracle.h
 tests_unit_plan_check_test_mutate_plan_SOURCES = \
 	%D%/nccl/test_config \
+	%D%/nccl/test_uid \
 	%D%/plan/check/test_mutate_plan.c %D%/oracle.c %D%/oracle.h

@@ -1,0 +1,127 @@
+/*
+ * Unique ids: ranks that come with another version, or with nonsense, and what
+ * all are told.
+ */
+#include "unit/test.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "nccl/uid.h"
+#include "nccl/uid_root.h"
+#include "world/listener.h"
+#include "world/world.h"
+
+/* Rank 0 of two, which does nothing wrong. */
+struct good {
+	pthread_t thread;
+	gt_nccl_id id;
+	_Atomic int stop;
+	struct gt_door door;
+	struct gt_err err;
+	int rc;
+};
+
+static void *good_main(void *arg)
+{
+	struct good *good = arg;
+
+	good->rc = gt_uid_meet(&good->id, 0, 2, &good->stop, &good->door,
+			       &good->err);
+	return NULL;
+}
+
+static void good_start(struct good *good)
+{
+	memset(good, 0, sizeof(*good));
+	gt_err_init(&good->err);
+	assert_int_equal(gt_uid_new(&good->id, &good->err), 0);
+	assert_int_equal(pthread_create(&good->thread, NULL, good_main, good),
+			 0);
+}
+
+/* Connect as rank 1, prove to know the secret, and send that. */
+static int come(const gt_nccl_id *id, const void *bytes, uint32_t len)
+{
+	const struct gt_auth_answer answer = {
+		.kind = GT_CONNECTION_CONTROL, .rank = 1, .size = 2};
+	const struct gt_net_deadline deadline = {gt_clock_ns() + 20000000000,
+						 NULL};
+	struct gt_frame frame = {
+		.type = GT_UID_CARD, .bytes = len, .payload = bytes};
+	struct gt_world_config config;
+	struct gt_uid_card card;
+	struct gt_wire wire;
+	int fd;
+
+	memcpy(&card, id->bytes, sizeof(card));
+	assert_int_equal(gt_door_find(&card.door, &config, NULL), 0);
+	assert_int_equal(gt_listener_connect(&config.address, &config.secret,
+					     &answer, &deadline, &fd, NULL),
+			 0);
+	gt_wire_init(&wire, fd);
+	assert_true(gt_wire_put(&wire, &frame) && gt_wire_flush(&wire));
+	gt_buf_release(&wire.in);
+	gt_buf_release(&wire.out);
+	return fd;
+}
+
+static void good_end(struct good *good, int rc, const char *words, int fd)
+{
+	pthread_join(good->thread, NULL);
+	assert_int_equal(good->rc, rc);
+	if (!strstr(good->err.text, words))
+		fail_msg("'%s' is not '%s'", good->err.text, words);
+	if (fd >= 0)
+		close(fd);
+}
+
+static void case_version(void **state)
+{
+	struct gt_uid_card card;
+	struct good good;
+	int fd;
+
+	(void)state;
+	good_start(&good);
+	gt_uid_card_init(&card);
+	memcpy(card.version, "0.0.9", sizeof("0.0.9"));
+	fd = come(&good.id, &card, sizeof(card));
+	good_end(&good, GT_EINPUT, "rank 1 has gtopo 0.0.9, the process", fd);
+}
+
+static void case_nonsense(void **state)
+{
+	struct good good;
+	int fd;
+
+	(void)state;
+	good_start(&good);
+	fd = come(&good.id, "hello", 5);
+	good_end(&good, GT_EINPUT, "rank 1 speaks nonsense", fd);
+}
+
+static void case_stopped(void **state)
+{
+	struct good good;
+
+	(void)state;
+	good_start(&good);
+	atomic_store(&good.stop, 1);
+	good_end(&good, GT_ESYS, "", -1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest cases[] = {
+		cmocka_unit_test(case_version),
+		cmocka_unit_test(case_nonsense),
+		cmocka_unit_test(case_stopped),
+	};
+
+	alarm(120);
+	return cmocka_run_group_tests(cases, NULL, NULL);
+}
