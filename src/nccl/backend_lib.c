@@ -46,11 +46,14 @@ static int gt_lib_start(struct gt_team *team, const struct gt_cuda *cuda,
 	struct gtopo_config config = GTOPO_CONFIG_INIT;
 	struct gt_backend_comm *comm = calloc(1, sizeof(*comm));
 	struct gt_plan *plan;
+	uint32_t one, other;
 	int rc = comm ? gt_team_plan(team, &plan, err) : gt_err_nomem(err);
 
 	config.timeout_ms = team->engine.timeout_ns / 1000000;
 	config.device = cuda->on_host ? GTOPO_HOST : GTOPO_CUDA;
-	config.flags = cuda->on_host ? 0 : GTOPO_BEST;
+	/* Only NCCL_MULTI_RANK_GPU_ENABLE lets a team come so far. */
+	if (!cuda->on_host && gt_team_find_pair(team, 0, &one, &other))
+		config.flags |= GTOPO_MAP_SHARE;
 	if (!rc) {
 		comm->cuda = cuda;
 		comm->team = team;

@@ -275,8 +275,9 @@ static void gt_choice_allreduce(const struct gt_engine *engine,
 		return;
 	*choice = (struct gt_algo_choice){
 		.algo = GT_ALGO_TWO_SHOT,
-		.protocol = bytes < GT_CHOICE_CE_BYTES ? GT_PROTOCOL_DIRECT
-						       : GT_PROTOCOL_CE};
+		.protocol = bytes < GT_CHOICE_CE_BYTES || n < 2
+				    ? GT_PROTOCOL_DIRECT
+				    : GT_PROTOCOL_CE};
 }
 
 /*
@@ -362,7 +363,8 @@ static void gt_choice_overlap(const struct gt_engine *engine,
 	int reduces = gt_coll_reduces(req->coll);
 
 	gt_choice_fastest(engine, req, choice);
-	if (!engine->all_peers_reachable || engine->plan->nranks > GT_P2P_RANKS)
+	if (!engine->all_peers_reachable || engine->plan->nranks < 2 ||
+	    engine->plan->nranks > GT_P2P_RANKS)
 		return;
 	if (bytes <= GT_CHOICE_OVERLAP_PACKET_BYTES &&
 	    gt_choice_is_packets(choice))

@@ -148,7 +148,8 @@ int gt_cuda_apart_launch(const struct gt_engine *engine,
 	grid.overlaps = 0;
 	args.begin_post = args.begin_wait = args.end_post = args.end_wait = 0;
 	args.last = 0;
-	if (!rc && args.moves)
+	if (!rc && args.moves &&
+	    (args.flow.to || args.flow.flags & GT_P2P_REDUCE))
 		rc = gt_direct_run(&grid, &args);
 	return rc ? rc : gt_cuda_barrier_launch(engine, rank, end, 1, stream);
 }
