@@ -65,10 +65,12 @@ enum { GT_KERNEL_EPOCH = 1 << 16 }; /* more than a launch has blocks */
 
 /*
  * The epoch counts the operations on this rank so far, in device memory. The
- * blocks of one launch of each operation add up to GT_KERNEL_EPOCH.
+ * blocks of one launch of each operation add up to GT_KERNEL_EPOCH.  A barrier
+ * that gave up says so here, for kernels behind it that do not wait themselves.
  */
 struct gt_kernel_epoch {
 	uint64_t count;
+	uint64_t ended;
 };
 
 /* The guard is what every kernel of a p2p flow needs to wait safely. */

@@ -53,6 +53,7 @@ void gt_cuda_fusion_add(const struct gt_engine *engine,
 {
 	const struct gt_algo_choice *choice = &engine->choice;
 	struct gt_bundle_op *op = &bundle->ops[bundle->n];
+	uint32_t most = gt_cuda_packet_blocks(engine, choice->max_blocks);
 	int all = req->coll == GT_COLL_ALLREDUCE;
 
 	*op = (struct gt_bundle_op){
@@ -67,8 +68,8 @@ void gt_cuda_fusion_add(const struct gt_engine *engine,
 							     req->coll)};
 	op->may_push = all && op->bytes >= GT_FUSION_SCRATCH_BYTES &&
 		       gt_scratch_group_can(engine, req);
-	if (!bundle->n || choice->max_blocks < bundle->max_blocks)
-		bundle->max_blocks = choice->max_blocks;
+	if (!bundle->n || most < bundle->max_blocks)
+		bundle->max_blocks = most;
 	bundle->reqs[bundle->n++] = req;
 }
 

@@ -73,12 +73,10 @@ enum {
 	GT_CHOICE_CE_BYTES = 192 << 20,
 	GT_CHOICE_CE_BLOCK_BYTES = 96 << 20,
 	/*
-	 * Beside a program that computes packets wait in few blocks, and carry
-	 * no more than these do at once; copy engines, which need no
+	 * Beside a program that computes copy engines, which need no
 	 * multiprocessor, take over as soon as what they move lasts as long as
 	 * their start.
 	 */
-	GT_CHOICE_OVERLAP_BLOCKS = 16,
 	GT_CHOICE_OVERLAP_PACKET_BYTES = 256 << 10,
 	GT_CHOICE_OVERLAP_CE_BYTES = 1 << 20,     /* of all blocks */
 	GT_CHOICE_OVERLAP_CE_SUM_BYTES = 8 << 20, /* of what is added up */
@@ -119,15 +117,13 @@ static void gt_choice_size_packets(const struct gt_engine *engine,
 				   struct gt_algo_choice *choice)
 {
 	uint32_t few = GT_CHOICE_THREADS / 32, warps, each;
-	uint32_t most = choice->max_blocks;
+	uint32_t most = gt_cuda_packet_blocks(engine, choice->max_blocks);
 	uint64_t bytes = gt_choice_block_bytes(engine, req, choice->algo);
 	uint32_t chunks =
 		gt_choice_parts(bytes, gt_choice_packet_chunk(choice));
 
 	if (!chunks)
 		chunks = 1;
-	if (engine->config.overlap && most > GT_CHOICE_OVERLAP_BLOCKS)
-		most = GT_CHOICE_OVERLAP_BLOCKS;
 	warps = gt_choice_parts(
 		chunks, gt_choice_parts(chunks, most * GT_PACKET_WARPS));
 	each = gt_choice_parts(warps, most);
@@ -346,40 +342,6 @@ static void gt_choice_fastest(const struct gt_engine *engine,
 		gt_choice_fifos(engine, req, choice);
 }
 
-/*
- * Choose what adds least to a program's kernels.  A matrix product takes all
- * multiprocessors until it ends; what cannot run beside it waits for that end,
- * on each GPU at another time.  So nothing but barriers of one warp waits for
- * other ranks, sums have one kernel, and what only moves has none.
- */
-static void gt_choice_overlap(const struct gt_engine *engine,
-			      const struct gt_exec_request *req,
-			      struct gt_algo_choice *choice)
-{
-	uint64_t bytes = gt_choice_block_bytes(engine, req, GT_ALGO_ONE_SHOT);
-	uint64_t all = gt_coll_has_blocks(req->coll)
-			       ? bytes * engine->plan->nranks
-			       : bytes;
-	int reduces = gt_coll_reduces(req->coll);
-
-	gt_choice_fastest(engine, req, choice);
-	if (!engine->all_peers_reachable || engine->plan->nranks < 2 ||
-	    engine->plan->nranks > GT_P2P_RANKS)
-		return;
-	if (bytes <= GT_CHOICE_OVERLAP_PACKET_BYTES &&
-	    gt_choice_is_packets(choice))
-		return;
-	*choice = (struct gt_algo_choice){.algo = req->coll == GT_COLL_ALLREDUCE
-							  ? GT_ALGO_TWO_SHOT
-							  : GT_ALGO_ONE_SHOT,
-					  .protocol = GT_PROTOCOL_DIRECT,
-					  .waits_apart = 1};
-	if (req->coll != GT_COLL_REDUCE &&
-	    all >= (reduces ? GT_CHOICE_OVERLAP_CE_SUM_BYTES
-			    : GT_CHOICE_OVERLAP_CE_BYTES))
-		choice->protocol = GT_PROTOCOL_CE;
-}
-
 static int gt_choice_try(const struct gt_engine *engine,
 			 const struct gt_exec_request *req, enum gt_algo algo,
 			 enum gt_protocol protocol,
@@ -420,6 +382,44 @@ static void gt_choice_planned(const struct gt_engine *engine,
 	    !gt_choice_try(engine, req, two, GT_PROTOCOL_LL, choice) &&
 	    !gt_choice_try(engine, req, two, GT_PROTOCOL_DIRECT, choice))
 		*choice = (struct gt_algo_choice){.algo = GT_ALGO_RING};
+}
+
+/*
+ * Choose what adds least to a program's kernels.  A matrix product takes all
+ * multiprocessors until it ends; what cannot run beside it waits for that end,
+ * on each GPU at another time.  So nothing but barriers of one warp waits for
+ * other ranks, sums have one kernel, and what only moves has none.
+ */
+static void gt_choice_overlap(const struct gt_engine *engine,
+			      const struct gt_exec_request *req,
+			      struct gt_algo_choice *choice)
+{
+	uint64_t bytes = gt_choice_block_bytes(engine, req, GT_ALGO_ONE_SHOT);
+	uint64_t all = gt_coll_has_blocks(req->coll)
+			       ? bytes * engine->plan->nranks
+			       : bytes;
+	int reduces = gt_coll_reduces(req->coll);
+
+	if (!engine->all_peers_reachable ||
+	    engine->plan->nranks > GT_P2P_RANKS) {
+		gt_choice_planned(engine, req, choice);
+		return;
+	}
+	gt_choice_fastest(engine, req, choice);
+	if (engine->plan->nranks < 2)
+		return;
+	if (bytes <= GT_CHOICE_OVERLAP_PACKET_BYTES &&
+	    gt_choice_is_packets(choice))
+		return;
+	*choice = (struct gt_algo_choice){.algo = req->coll == GT_COLL_ALLREDUCE
+							  ? GT_ALGO_TWO_SHOT
+							  : GT_ALGO_ONE_SHOT,
+					  .protocol = GT_PROTOCOL_DIRECT,
+					  .waits_apart = 1};
+	if (req->coll != GT_COLL_REDUCE &&
+	    all >= (reduces ? GT_CHOICE_OVERLAP_CE_SUM_BYTES
+			    : GT_CHOICE_OVERLAP_CE_BYTES))
+		choice->protocol = GT_PROTOCOL_CE;
 }
 
 /* Choose how many blocks and threads carry the request, and pieces. */

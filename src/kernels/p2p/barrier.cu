@@ -22,7 +22,6 @@ gt_barrier(const __grid_constant__ struct gt_barrier_args args)
 	struct gt_stages at;
 	uint64_t number;
 
-	gt_launch_begins();
 	if (!gt_guard_passes(guard))
 		return;
 	number = gt_epoch_peek(guard->epoch);
@@ -30,7 +29,8 @@ gt_barrier(const __grid_constant__ struct gt_barrier_args args)
 	if (peer == args.me)
 		gt_guard_mark(guard, 0, peer, GT_MARK_SINCE);
 	gt_stage_tell(&at, peer, 0, args.stage);
-	gt_stage_hear(&at, peer, 0, args.stage);
+	if (!gt_stage_hear(&at, peer, 0, args.stage))
+		guard->epoch->ended = 1;
 	gt_stage_mark(&at, peer, false);
 	if (peer == args.me) {
 		gt_guard_mark(guard, 0, peer, GT_MARK_READY);

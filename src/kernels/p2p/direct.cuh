@@ -156,6 +156,9 @@ __global__ void __launch_bounds__(GT_DIRECT_THREADS, 1)
 	gt_launch_begins();
 	if (!gt_guard_passes(&args.guard))
 		return;
+	/* Others' buffers may be gone if the barrier before was given up. */
+	if (!args.begin_wait && args.guard.epoch->ended)
+		return;
 	number = args.last ? gt_epoch_take(args.guard.epoch)
 			   : gt_epoch_peek(args.guard.epoch);
 	gt_guard_mark_own(&args.guard, &args.flow, 0, GT_MARK_SINCE);

@@ -234,6 +234,20 @@ static inline uint32_t gt_cuda_blocks_allowed(const struct gt_engine *engine,
 }
 
 /*
+ * Beside a program that computes, packets wait in few blocks, and carry no more
+ * than these do at once.
+ */
+enum { GT_CUDA_OVERLAP_BLOCKS = 16 };
+
+static inline uint32_t gt_cuda_packet_blocks(const struct gt_engine *engine,
+					     uint32_t max_blocks)
+{
+	return engine->config.overlap && max_blocks > GT_CUDA_OVERLAP_BLOCKS
+		       ? GT_CUDA_OVERLAP_BLOCKS
+		       : max_blocks;
+}
+
+/*
  * May a launch of so many blocks at most be set up while the one before still
  * runs?  It holds as many blocks more till then, so only where all are allowed.
  */

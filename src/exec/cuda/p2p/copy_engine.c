@@ -277,10 +277,10 @@ static void gt_ce_blocks(struct gt_ce *at)
 	/* A branch without work would only collect edges of a graph. */
 	int beside = head || own;
 
-	if (beside)
-		gt_ce_after(at, at->me->side, at->me->stream);
 	if (gt_cuda_pulls(at->engine))
 		gt_ce_stage(at);
+	if (beside)
+		gt_ce_after(at, at->me->side, at->me->stream);
 	gt_ce_barrier(at, GT_CE_BEGIN, at->me->stream);
 	if (head)
 		gt_ce_block_reduce(at, flow->to & ~own, head / at->elem_bytes,

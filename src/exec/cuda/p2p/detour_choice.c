@@ -47,6 +47,8 @@ static const char *gt_detour_fault(const struct gt_engine *engine,
 	if (choice->max_blocks < engine->processors)
 		return "kernels add up and meet beside it, and blocks are "
 		       "limited";
+	if (choice->waits_apart && choice->protocol == GT_PROTOCOL_DIRECT)
+		return "what waits apart has none beside it";
 	if (choice->detour_permille > GT_DETOUR_MAX_PERMILLE)
 		return "more than half would go by the detour";
 	return NULL;
