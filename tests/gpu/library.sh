@@ -29,6 +29,17 @@ library_apart() { # PART [PLAN]
 	return $status
 }
 
+# PyTorch, if it is there, on libnccl.so.2: all that it calls, and training.
+face_torch() { # RANKS
+	local nccl
+	python3 -c 'import torch' 2>/dev/null || return 0
+	nccl=$(find_file libnccl.so.2 "$root") || return 0
+	words='ok - FSDP2'
+	check 90 "PyTorch on NCCL's face, $1 ranks" 0 \
+		env LD_PRELOAD="$nccl" NCCL_MULTI_RANK_GPU_ENABLE=1 \
+		python3 "$here/face_torch.py" "$1"
+}
+
 # Sets all, the plan for all GPUs, and soft, the simulated RDMA device.
 library_checks() {
 	all=$work/plan$gpus.json
@@ -38,6 +49,7 @@ library_checks() {
 		words='processes: all right'
 		check 60 "NCCL's face in $n processes" 0 \
 			env LD_LIBRARY_PATH="$root:$here" "$face" "$n"
+		face_torch "$n"
 	done
 	for part in check graph groups pairs register pieces; do
 		check 60 "libgtopo in 2 processes: $part" 0 library_apart "$part"
