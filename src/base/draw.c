@@ -17,7 +17,6 @@
  * other command needs, and servers rarely have it. */
 struct gt_gvc {
 	__typeof__(gvContext) *context;
-	__typeof__(gvFreeContext) *free_context;
 	__typeof__(gvLayout) *layout;
 	__typeof__(gvFreeLayout) *free_layout;
 	__typeof__(gvRenderData) *render;
@@ -34,7 +33,6 @@ static int gt_gvc_load(struct gt_gvc *gvc, struct gt_err *err)
 		size_t at;
 	} table[] = {
 		{"gvContext", offsetof(struct gt_gvc, context)},
-		{"gvFreeContext", offsetof(struct gt_gvc, free_context)},
 		{"gvLayout", offsetof(struct gt_gvc, layout)},
 		{"gvFreeLayout", offsetof(struct gt_gvc, free_layout)},
 		{"gvRenderData", offsetof(struct gt_gvc, render)},
@@ -98,10 +96,13 @@ int gt_draw(const char *dot, const char *format, struct gt_buf *out,
 layout:
 	gvc.free_layout(context, graph);
 close:
+	/*
+	 * The context stays until the end: it has the names of fonts, and the
+	 * plug-in for text compares the last one's with the next, whichever
+	 * context that was of.
+	 */
 	if (graph)
 		gvc.close(graph);
-	if (context)
-		gvc.free_context(context);
 	return rc;
 }
 
