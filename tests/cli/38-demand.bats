@@ -167,6 +167,14 @@ there are ranks"
 		"bad:1: a number needs more than 64 bits"
 	wrong '0 4611686018427387904\n4611686018427387904 0\n' \
 		"demand: the sum of all bytes needs more than 62 bits"
+	wrong '0,18446744073709551615\n2305843009213693953,0\n' \
+		"demand: the sum of all bytes needs more than 62 bits"
+	python3 -c 'for i in range(1024):
+		print(*[1 << 63 if (i, k) == (0, 1) else int(i == 1 and k == 0)
+			for k in range(1024)])' >large
+	run_split search --demand large
+	want 2 "gtopo search: demand: the sum of all bytes needs more than 62 \
+bits"
 	wrong '5 0\n0 5\n' "demand: no rank has bytes for another one"
 	wrong '{"demands": []}' "bad: 'demand' is missing"
 	wrong '[[0, 1], [2]]' "bad: [1]: has 1 numbers for 2 ranks"
