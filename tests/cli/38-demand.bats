@@ -131,6 +131,14 @@ which gtopo"
 		want 2 "gtopo ${command%% *}: $why ${command%% *} cannot do \
 yet; gtopo verify and gtopo run --device host can"
 	done
+	run_split gtopo compare plan.json plan.json
+	want 2 "gtopo compare: $why predict cannot do yet; gtopo verify and \
+gtopo run --device host can"
+	gtopo page --plan plan.json -o page.html "$xml/dgx-1v.xml"
+	grep -q 'class="verdict"' page.html
+	grep -q "times are not predicted" page.html
+	run grep -c 'class="curves"\|Predicted' page.html
+	[ "$output" = 0 ]
 	run_split gtopo show --dot --plan plan.json "$xml/dgx-1v.xml"
 	want 2 "gtopo show: $why show cannot do yet; gtopo verify and gtopo run \
 --device host can"
