@@ -259,6 +259,22 @@ choose 12 or more" <<<"$out"
 of NCCL; NCCL_DEBUG=INFO has a job write one"
 }
 
+@test "a log with a terminal's ends of lines is the same log" {
+	local log=$GTOPO_SRC/tests/cases/nccl/no-gpudirect.log
+	sed 's/$/\r/' "$log" >"$BATS_TEST_TMPDIR/job.log"
+	diff <(gtopo nccl --json "$log" | jq 'del(.file)') \
+		<(gtopo nccl --json "$BATS_TEST_TMPDIR/job.log" |
+			jq 'del(.file)')
+}
+
+@test "bandwidths in a log that are no numbers are passed over" {
+	said "Pattern 4, crossNic 0, nChannels 2, bw inf/24.0, type NVL/PIX" \
+		"Pattern 4, crossNic 0, nChannels 2, bw 24.0/nan, type NVL/PIX" \
+		"Pattern 4, crossNic 0, nChannels 2, bw 24.0/12.0, type NVL/PIX"
+	gtopo nccl --json "$BATS_TEST_TMPDIR/job.log" |
+		jq -e '[.graphs[].channel_gbs] == [24]'
+}
+
 @test "a machine has no machine" {
 	run_split gtopo nccl --topo dgx-a100 dgx-h100
 	[ "$status" -eq 2 ]
