@@ -280,3 +280,27 @@ of NCCL; NCCL_DEBUG=INFO has a job write one"
 	[ "$status" -eq 2 ]
 	grep -F "is a machine itself" <<<"$err"
 }
+
+@test "a command that is proposed quotes the file's name" {
+	cd "$BATS_TEST_TMPDIR"
+	for name in "it's; a \$x.xml" -o.xml plain.xml; do
+		cp "$xml/dgx-h100.xml" "./$name"
+		gtopo nccl -- "$name" >out
+		words=$(sed -n "s/.*--rates nccl \\(.*\\) | gtopo export.*/\\1/p" out)
+		eval "set -- $words"
+		[ "$#" -eq 1 ]
+		[ -e "$1" ]
+		[[ $1 != -* ]]
+	done
+	[ "$words" = plain.xml ]
+}
+
+@test "reasons that the budget leaves no time for are left out" {
+	run_split gtopo nccl --budget 1ns "$xml/dgx-h100.xml"
+	[ "$status" -eq 0 ]
+	grep -Fx "why     the budget was spent before all reasons were looked for" \
+		<<<"$out"
+	[ "$(grep -c '^why ' <<<"$out")" -eq 1 ]
+	gtopo nccl --json --budget 1ns "$xml/dgx-h100.xml" |
+		jq -e '.without_rule_gbs == {}'
+}
