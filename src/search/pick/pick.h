@@ -7,8 +7,8 @@
  * switches (NVLS) are outside it.  A route is the direct NVLink of two of them,
  * else one over PCI and between CPUs.  GPUs of the choice relay for each other;
  * those that are not in it belong to somebody else and carry nothing.  A PCI
- * link that only routes through an Intel host bridge cross counts for what these
- * leave of it.
+ * link that only routes through an Intel host bridge cross counts for what
+ * these leave of it.
  *
  * Of choices that are worth the same it is the one whose GPUs together send
  * most to the network ports that are nearest to each, then that on fewest NUMA
