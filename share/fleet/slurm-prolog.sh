@@ -11,6 +11,8 @@
 set -u
 gtopo=${GTOPO:-gtopo}
 expect=${GTOPO_EXPECT:-/etc/gtopo/expected.xml}
+# The node is looked at, not the part of it that a job is to see.
+unset CUDA_VISIBLE_DEVICES ROCR_VISIBLE_DEVICES HIP_VISIBLE_DEVICES
 
 set -- health --color never
 [ ! -e "$expect" ] || set -- "$@" --expect "$expect"
@@ -18,8 +20,8 @@ set -- health --color never
 found=$(timeout 60 "$gtopo" "$@" 2>&1)
 status=$?
 
-[ -z "$found" ] || echo "$found" >&2
+[ -z "$found" ] || printf '%s\n' "$found" >&2
 command -v logger >/dev/null && [ -n "$found" ] &&
-	echo "$found" | logger -t gtopo-prolog
+	printf '%s\n' "$found" | logger -t gtopo-prolog
 # A check that could not be made says nothing of the node.
 [ "$status" -ne 1 ]

@@ -2,6 +2,7 @@
 #include "base/json_writer.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #include "base/buf.h"
 #include "base/json.h"
@@ -105,5 +106,9 @@ void gt_json_put_double(struct gt_json_writer *json, const char *key,
 			const char *fmt, double value)
 {
 	json_lead(json, key);
-	gt_buf_printf(json->out, fmt, value);
+	/* JSON has no word for what is infinite, or no number. */
+	if (isfinite(value))
+		gt_buf_printf(json->out, fmt, value);
+	else
+		gt_buf_puts(json->out, "null");
 }

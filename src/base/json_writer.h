@@ -49,7 +49,10 @@ void gt_json_put_int(struct gt_json_writer *json, const char *key,
 void gt_json_put_bool(struct gt_json_writer *json, const char *key, int value);
 void gt_json_put_null(struct gt_json_writer *json, const char *key);
 
-/* A number in the shape that `fmt` gives it, such as "%.6g". */
+/*
+ * A number in the shape that `fmt` gives it, such as "%.6g"; null if it is not
+ * finite.
+ */
 void gt_json_put_double(struct gt_json_writer *json, const char *key,
 			const char *fmt, double value)
 	__attribute__((format(printf, 3, 0)));

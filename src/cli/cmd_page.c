@@ -1,6 +1,9 @@
 /* gtopo page: machines, what is wrong with them, a plan: as one web page. */
 #include "cli/common/command.h"
 
+#include <stdint.h>
+#include <string.h>
+
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -26,6 +29,28 @@ static const struct gt_opt gt_page_opts[] = {
 	GT_OPT_END,
 };
 
+static int is_stdin(const char *path)
+{
+	return path && !strcmp(path, "-");
+}
+
+/* Standard input is there once, but most files are read more than once. */
+static int check_stdin(const struct gt_page_query *ask, struct gt_err *err)
+{
+	uint32_t n = is_stdin(ask->report) + is_stdin(ask->trace);
+	uint32_t files = 0;
+
+	for (uint32_t i = 0; i < ask->nfiles; i++)
+		files += is_stdin(ask->files[i]);
+	if (n + files <= 1 && !is_stdin(ask->plan) &&
+	    (!files || (ask->nfiles == 1 && !ask->expect)))
+		return GT_OK;
+	return gt_err_set(err, GT_EINPUT, NULL,
+			  "'-' may be one of a single FILE without --expect, "
+			  "--report and --trace; all else is read more than "
+			  "once, and has to be a file");
+}
+
 static int cmd_page(const struct gt_cmd_args *args, struct gt_err *err)
 {
 	const struct gt_page_opts *opts = args->opts;
@@ -41,6 +66,8 @@ static int cmd_page(const struct gt_cmd_args *args, struct gt_err *err)
 
 	if (!rc && opts->expect)
 		rc = gt_reference_find(opts->expect, arena, &ask.expect, err);
+	if (!rc)
+		rc = check_stdin(&ask, err);
 	if (!rc)
 		rc = gt_page(&ask, &out, err);
 	rc = gt_cmd_write(args, &out, rc, err);

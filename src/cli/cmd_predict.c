@@ -85,9 +85,7 @@ static int cmd_predict(const struct gt_cmd_args *args, struct gt_err *err)
 	rc = gt_plan_read(args->operands[0], &plan, err);
 	if (rc)
 		return rc;
-	rc = gt_plan_need_even(plan, "gtopo predict", err);
-	if (!rc)
-		rc = gt_plan_check(plan, err);
+	rc = gt_plan_check(plan, err);
 	if (!rc)
 		rc = gt_predict_plan(args, plan, &out, err);
 	gt_plan_free(plan);

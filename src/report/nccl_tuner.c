@@ -174,6 +174,24 @@ static int64_t gt_tuner_until(const struct gt_tuner *tuner, uint32_t i)
 	return (int64_t)sqrt((double)row->bytes * (double)row[1].bytes);
 }
 
+/* Two rows of one size, in order, would give a way a range that ends first. */
+static int gt_tuner_no_twins(const struct gt_tuner *tuner,
+			     const struct gt_json *rows, struct gt_err *err)
+{
+	for (uint32_t i = 0; i + 1 < tuner->n; i++) {
+		const struct gt_tuner_row *row = &tuner->rows[i];
+
+		if (gt_tuner_row_order(row, row + 1))
+			continue;
+		return gt_json_fault(rows, err,
+				     "has two rows of %s of %" PRId64
+				     " bytes on %" PRIu32
+				     " ranks; keep one of them",
+				     row->coll, row->bytes, row->ranks);
+	}
+	return GT_OK;
+}
+
 /* Appends a line for each run of sizes that have one way. */
 static void gt_tuner_print(const struct gt_tuner *tuner, struct gt_buf *out)
 {
@@ -262,6 +280,9 @@ int gt_nccl_tuner_write(const struct gt_json *race, struct gt_buf *out,
 	if (!rc) {
 		qsort(tuner.rows, tuner.n, sizeof(*tuner.rows),
 		      gt_tuner_row_order);
+		rc = gt_tuner_no_twins(&tuner, &rows, err);
+	}
+	if (!rc) {
 		gt_buf_puts(out, "# collective,min_bytes,max_bytes,algorithm,"
 				 "protocol,channels,nNodes,nRanks,numPipeOps,"
 				 "regBuff\n");

@@ -155,6 +155,9 @@ gtopo detect: host: virtual machine: no sign; container: no sign; IOMMU: unknown
 	mkdir -p root/proc/sys/kernel
 	echo secrethost >root/proc/sys/kernel/hostname
 	echo 6.1.0-test >root/proc/sys/kernel/osrelease
+	mkdir -p root/proc/driver/nvidia
+	echo 'NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.1  Release Build  (root@secretbuilder)  Tue Nov  4' \
+		>root/proc/driver/nvidia/version
 	echo 'root=/dev/sda1 iommu=pt token=geheim numa_balancing=0 word -- pci=no' \
 		>root/proc/cmdline
 	run_split gtopo detect --gather report.tar --root root
@@ -170,9 +173,11 @@ gtopo detect: host: virtual machine: no sign; container: no sign; IOMMU: unknown
 	(5 more left out)
 	END
 	grep -qx 'kernel           6.1.0-test' gtopo-gather/versions.txt
+	grep -qx 'nvidia           NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.1' \
+		gtopo-gather/versions.txt
 	[ "$(wc -l <gtopo-gather/pci.txt)" -eq \
 		"$(ls root/sys/bus/pci/devices | wc -l)" ]
-	run grep -rE 'secrethost|geheim|sda1' gtopo-gather
+	run grep -rE 'secrethost|secretbuilder|geheim|sda1' gtopo-gather
 	[ "$status" -eq 1 ]
 	for file in cmdline.txt lint.txt pci.txt topology.xml versions.txt; do
 		grep -q "^$file " gtopo-gather/README

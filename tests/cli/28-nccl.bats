@@ -259,8 +259,48 @@ choose 12 or more" <<<"$out"
 of NCCL; NCCL_DEBUG=INFO has a job write one"
 }
 
+@test "a log with a terminal's ends of lines is the same log" {
+	local log=$GTOPO_SRC/tests/cases/nccl/no-gpudirect.log
+	sed 's/$/\r/' "$log" >"$BATS_TEST_TMPDIR/job.log"
+	diff <(gtopo nccl --json "$log" | jq 'del(.file)') \
+		<(gtopo nccl --json "$BATS_TEST_TMPDIR/job.log" |
+			jq 'del(.file)')
+}
+
+@test "bandwidths in a log that are no numbers are passed over" {
+	said "Pattern 4, crossNic 0, nChannels 2, bw inf/24.0, type NVL/PIX" \
+		"Pattern 4, crossNic 0, nChannels 2, bw 24.0/nan, type NVL/PIX" \
+		"Pattern 4, crossNic 0, nChannels 2, bw 24.0/12.0, type NVL/PIX"
+	gtopo nccl --json "$BATS_TEST_TMPDIR/job.log" |
+		jq -e '[.graphs[].channel_gbs] == [24]'
+}
+
 @test "a machine has no machine" {
 	run_split gtopo nccl --topo dgx-a100 dgx-h100
 	[ "$status" -eq 2 ]
 	grep -F "is a machine itself" <<<"$err"
+}
+
+@test "a command that is proposed quotes the file's name" {
+	cd "$BATS_TEST_TMPDIR"
+	for name in "it's; a \$x.xml" -o.xml plain.xml; do
+		cp "$xml/dgx-h100.xml" "./$name"
+		gtopo nccl -- "$name" >out
+		words=$(sed -n "s/.*--rates nccl \\(.*\\) | gtopo export.*/\\1/p" out)
+		eval "set -- $words"
+		[ "$#" -eq 1 ]
+		[ -e "$1" ]
+		[[ $1 != -* ]]
+	done
+	[ "$words" = plain.xml ]
+}
+
+@test "reasons that the budget leaves no time for are left out" {
+	run_split gtopo nccl --budget 1ns "$xml/dgx-h100.xml"
+	[ "$status" -eq 0 ]
+	grep -Fx "why     the budget was spent before all reasons were looked for" \
+		<<<"$out"
+	[ "$(grep -c '^why ' <<<"$out")" -eq 1 ]
+	gtopo nccl --json --budget 1ns "$xml/dgx-h100.xml" |
+		jq -e '.without_rule_gbs == {}'
 }

@@ -194,3 +194,31 @@ browse() {
 	browse look.html
 	grep -q '<dt>warning</dt><dd>link runs at x8, can do x16</dd>' dom
 }
+
+@test "standard input is read once" {
+	cd "$BATS_TEST_TMPDIR"
+	local file=$GTOPO_SRC/share/xml/pcie-8gpu.xml
+	for options in '--expect dgx-1v -' "- $file" '- -' '--report - -' \
+		'--report - --trace - dgx-1v' '--plan - dgx-1v'; do
+		# shellcheck disable=SC2086
+		run_split gtopo page $options <"$file"
+		want 2 "gtopo page: '-' may be one of a single FILE without \
+--expect, --report and --trace; all else is read more than once, and has to be \
+a file"
+	done
+}
+
+@test "a trace of no time, and of more than there is" {
+	cd "$BATS_TEST_TMPDIR"
+	# drawn STATUS EVENT
+	drawn() {
+		echo "{\"traceEvents\":[{\"pid\":0,$2,\"cat\":\"wait\"}]}" \
+			>trace.json
+		run_split gtopo page --trace trace.json dgx-1v
+		[ "$status" -eq "$1" ]
+	}
+	drawn 0 '"ts":0,"dur":5e-324'
+	drawn 2 '"ts":1e300,"dur":1'
+	[[ $err == *"has no steps of a run"* ]]
+	drawn 2 '"ts":0,"dur":1e308'
+}

@@ -12,12 +12,21 @@ setup() {
 	cat >bin/gtopo <<-'END'
 	#!/bin/sh
 	echo "$*" >asked
+	env | grep VISIBLE_DEVICES >>seen
 	printf '%s' "$SAYS"
 	exit "$STATUS"
 	END
-	printf '#!/bin/sh\nprintf "%%s\\n" "$@" >scontrol.said\n' >bin/scontrol
+	cat >bin/scontrol <<-'END'
+	#!/bin/sh
+	case $1 in
+	show) echo "   State=${STATE:-IDLE} ThreadsPerCore=1" ;;
+	*) printf '%s\n' "$@" >scontrol.said ;;
+	esac
+	END
 	printf '#!/bin/sh\ncat >logged\n' >bin/logger
 	chmod +x bin/*
+	export CUDA_VISIBLE_DEVICES=3 ROCR_VISIBLE_DEVICES=3
+	export HIP_VISIBLE_DEVICES=3
 	export PATH=$BATS_TEST_TMPDIR/bin:$PATH SAYS= STATUS=0
 	export GTOPO=$BATS_TEST_TMPDIR/bin/gtopo
 	export GTOPO_EXPECT=$BATS_TEST_TMPDIR/expected.xml SLURMD_NODENAME=n1
@@ -35,6 +44,7 @@ setup() {
 	[ "$(cat logged)" = "n1 GPU1: warning: lanes" ]
 	SAYS="gtopo health: no memory" STATUS=3 run_split "$fleet/slurm-prolog.sh"
 	want 0 "gtopo health: no memory"
+	[ ! -s seen ]
 }
 
 @test "slurm-healthcheck.sh drains with the first finding" {
@@ -49,11 +59,24 @@ setup() {
 	SAYS=no STATUS=2 run_split "$fleet/slurm-healthcheck.sh"
 	want 0 ""
 	[ ! -e scontrol.said ]
+	[ "$(cat logged)" = "gtopo health: exit status 2" ]
+	for state in IDLE+DRAIN MIXED+DRAIN DOWN 'DOWN*'; do
+		SAYS=no STATUS=1 STATE=$state \
+			run_split "$fleet/slurm-healthcheck.sh"
+		want 0 ""
+		[ ! -e scontrol.said ]
+	done
+	SAYS='a\tb' STATUS=1 STATE=MIXED run_split "$fleet/slurm-healthcheck.sh"
+	[ "$(tail -n 1 scontrol.said)" = 'Reason=gtopo: a\tb' ]
+	[ ! -s seen ]
 }
 
 @test "gtopo.nhc tells NHC" {
 	die() {
 		echo "die $1 $2"
+	}
+	log() {
+		echo "log $*"
 	}
 	. "$fleet/gtopo.nhc"
 	STATUS=0 check_gtopo --expect dgx-h100
@@ -62,8 +85,10 @@ setup() {
 	[ "$status" -eq 1 ]
 	[ "$output" = "die 1 check_gtopo: n1 GPU1: lanes" ]
 	SAYS=no STATUS=3 run check_gtopo
-	[ "$status" -eq 3 ]
-	[ "$output" = "die 3 check_gtopo: cannot look at the node: no" ]
+	[ "$status" -eq 0 ]
+	[ "$output" = "log check_gtopo: cannot look at the node: exit status 3" ]
+	[ ! -s seen ]
+	[ "$CUDA_VISIBLE_DEVICES" = 3 ]
 }
 
 @test "rules and dashboard ask for metrics that gtopo-health(1) has" {

@@ -131,6 +131,14 @@ which gtopo"
 		want 2 "gtopo ${command%% *}: $why ${command%% *} cannot do \
 yet; gtopo verify and gtopo run --device host can"
 	done
+	run_split gtopo compare plan.json plan.json
+	want 2 "gtopo compare: $why predict cannot do yet; gtopo verify and \
+gtopo run --device host can"
+	gtopo page --plan plan.json -o page.html "$xml/dgx-1v.xml"
+	grep -q 'class="verdict"' page.html
+	grep -q "times are not predicted" page.html
+	run grep -c 'class="curves"\|Predicted' page.html
+	[ "$output" = 0 ]
 	run_split gtopo show --dot --plan plan.json "$xml/dgx-1v.xml"
 	want 2 "gtopo show: $why show cannot do yet; gtopo verify and gtopo run \
 --device host can"
@@ -167,6 +175,14 @@ there are ranks"
 		"bad:1: a number needs more than 64 bits"
 	wrong '0 4611686018427387904\n4611686018427387904 0\n' \
 		"demand: the sum of all bytes needs more than 62 bits"
+	wrong '0,18446744073709551615\n2305843009213693953,0\n' \
+		"demand: the sum of all bytes needs more than 62 bits"
+	python3 -c 'for i in range(1024):
+		print(*[1 << 63 if (i, k) == (0, 1) else int(i == 1 and k == 0)
+			for k in range(1024)])' >large
+	run_split search --demand large
+	want 2 "gtopo search: demand: the sum of all bytes needs more than 62 \
+bits"
 	wrong '5 0\n0 5\n' "demand: no rank has bytes for another one"
 	wrong '{"demands": []}' "bad: 'demand' is missing"
 	wrong '[[0, 1], [2]]' "bad: [1]: has 1 numbers for 2 ranks"

@@ -13,6 +13,11 @@ check() { # PLAN
 	checked check_msccl.py algo.xml
 }
 
+# Blocks that are not all alike are refused.
+is_uneven() { # PLAN
+	grep -q '"demand":' "$1"
+}
+
 setup() {
 	cd "$BATS_TEST_TMPDIR" || return
 }
@@ -20,6 +25,7 @@ setup() {
 @test "algorithms of all right plans compute their collective" {
 	n=0
 	for plan in "$GTOPO_SRC"/tests/cases/plan/good/*/plan.json; do
+		is_uneven "$plan" && continue
 		if ! gtopo export --to msccl "$plan" >/dev/null 2>why; then
 			grep -qE "no 'sendrecv'|no counterpart in MSCCL" why
 			continue
@@ -76,6 +82,7 @@ and so does the plan"
 @test "execution plans for MSCCL++ compute their collective" {
 	n=0
 	for plan in "$GTOPO_SRC"/tests/cases/plan/good/*/plan.json; do
+		is_uneven "$plan" && continue
 		if ! gtopo export --to mscclpp -o pp.json "$plan" 2>why; then
 			grep -qE "no counterpart|MSCCL.. takes 64" why
 			continue

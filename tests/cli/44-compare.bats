@@ -89,3 +89,14 @@ report() {
 	want 0 ""
 	[[ $out == *'x\x1b[31m'* ]]
 }
+
+@test "standard input is read once: a report, on one side" {
+	report a.json "allreduce 1024 float false 10 2"
+	gtopo compare - a.json <a.json
+	run_split gtopo compare - - <a.json
+	want 2 "gtopo compare: only one of the two can be standard input"
+	gtopo search --algo ring -o ring.json "$xml/dgx-1v.xml"
+	run_split gtopo compare - ring.json <ring.json
+	want 2 "gtopo compare: standard input: has a plan, which is read twice, \
+and so has to be a file"
+}

@@ -66,3 +66,12 @@ is forced here; vs-nccl -F races such"
 	run_split gtopo export --to nccl-tuner "$BATS_TEST_TMPDIR/race.json"
 	[ "$status" -eq 2 ]
 }
+
+@test "two rows of one size are refused" {
+	race 'allreduce 1024 {"default": 10, "tree/ll/1": 5}' \
+		'allreduce 4096 {"default": 10, "tree/ll/1": 5}' \
+		'allreduce 1024 {"default": 10, "ring/ll/4": 5}'
+	run_split gtopo export --to nccl-tuner "$BATS_TEST_TMPDIR/race.json"
+	want 2 "gtopo export: $BATS_TEST_TMPDIR/race.json: rows: has two rows of \
+allreduce of 1024 bytes on 8 ranks; keep one of them"
+}

@@ -118,8 +118,13 @@ static int read_plan(struct gt_arena *arena, struct gt_compare_side *side,
 		     struct gt_err *err)
 {
 	struct gt_plan *plan;
-	int rc = gt_plan_read(side->file, &plan, err);
+	int rc;
 
+	if (!strcmp(side->file, "-"))
+		return gt_err_set(err, GT_EINPUT, "standard input",
+				  "has a plan, which is read twice, and so has "
+				  "to be a file");
+	rc = gt_plan_read(side->file, &plan, err);
 	if (rc)
 		return rc;
 	side->is_plan = 1;
@@ -197,6 +202,9 @@ int gt_compare(const char *const files[2], struct gt_arena *arena,
 	int rc = GT_OK;
 
 	*comparison = (struct gt_comparison){.n = 0};
+	if (!strcmp(files[0], "-") && !strcmp(files[1], "-"))
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "only one of the two can be standard input");
 	for (int i = 0; i < 2 && !rc; i++) {
 		comparison->sides[i].file = files[i];
 		rc = read_side(arena, &comparison->sides[i], err);

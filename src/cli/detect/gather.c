@@ -28,13 +28,21 @@ struct gather {
 	int64_t now;
 };
 
+/* Cuts off who built a driver, and on which host, which its version tells. */
 static void put_line(const struct gather *gather, struct gt_buf *text,
 		     const char *name, const char *path)
 {
-	char value[512];
+	char value[512], *build;
 
-	if (gt_sysfs_text(gather->root, value, sizeof(value), "%s", path))
-		gt_buf_printf(text, "%-16s %s\n", name, value);
+	if (!gt_sysfs_text(gather->root, value, sizeof(value), "%s", path))
+		return;
+	build = strstr(value, "  Release Build");
+	if (build)
+		*build = '\0';
+	build = strchr(value, '(');
+	if (build && strchr(build, '@'))
+		*build = '\0';
+	gt_buf_printf(text, "%-16s %s\n", name, value);
 }
 
 static int put_versions(const struct gather *gather, struct gt_buf *text,

@@ -111,8 +111,10 @@ static void print_reasons(const struct gt_nccl_told *told, struct gt_buf *out)
 	const struct gt_nccl_answer *answer = told->answer;
 	const struct gt_nccl_reasons *reasons = &answer->reasons;
 	double gbs, most = answer->gbs, all = 0;
+	int is_whole = reasons->without_all_kbs != 0;
 
 	for (int i = 0; i < GT_NCCL_NRULES; i++) {
+		is_whole &= reasons->without_kbs[i] != 0;
 		gbs = (double)reasons->without_kbs[i] / 1e6;
 		if (gbs <= answer->gbs || is_same(gbs, answer->gbs))
 			continue;
@@ -132,7 +134,12 @@ static void print_reasons(const struct gt_nccl_told *told, struct gt_buf *out)
 			all);
 		most = all;
 	}
-	if (most < answer->best_gbs && !is_same(most, answer->best_gbs)) {
+	if (!is_whole) {
+		print_word(told, "why", out);
+		gt_buf_puts(out, "the budget was spent before all reasons were "
+				 "looked for\n");
+	} else if (most < answer->best_gbs &&
+		   !is_same(most, answer->best_gbs)) {
 		print_word(told, "why", out);
 		gt_buf_puts(out, "its search takes one ring after the other, "
 				 "over routes that it fixed before\n");

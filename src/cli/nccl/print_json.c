@@ -63,9 +63,11 @@ static void put_reasons(struct gt_json_writer *json,
 
 	gt_json_open_object(json, "without_rule_gbs", GT_JSON_LINES);
 	for (int i = 0; i < GT_NCCL_NRULES; i++)
-		put_gbs(json, gt_nccl_rule_name((enum gt_nccl_rule)i),
-			(double)reasons->without_kbs[i] / 1e6);
-	put_gbs(json, "all", (double)reasons->without_all_kbs / 1e6);
+		if (reasons->without_kbs[i])
+			put_gbs(json, gt_nccl_rule_name((enum gt_nccl_rule)i),
+				(double)reasons->without_kbs[i] / 1e6);
+	if (reasons->without_all_kbs)
+		put_gbs(json, "all", (double)reasons->without_all_kbs / 1e6);
 	gt_json_end(json);
 }
 

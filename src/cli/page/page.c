@@ -14,15 +14,17 @@ static int put_machines(struct gt_page *page, const struct gt_page_query *ask,
 			struct gt_err *err)
 {
 	struct gt_page_fleet fleet = {.expected = ask->expect != NULL,
-				      .plan = ask->plan,
 				      .nfiles = ask->nfiles};
 	const char **files;
+	int rc = gt_page_plan_drawn(ask->plan, &fleet.plan, err);
 
+	if (rc)
+		return rc;
 	if (ask->nfiles == 1 && !ask->expect)
 		return gt_page_view(
 			page,
 			&(struct gt_page_view){.file = ask->files[0],
-					       .plan = ask->plan},
+					       .plan = fleet.plan},
 			err);
 	files = gt_arena_array(page->arena, ask->nfiles + 1, sizeof(*files));
 	if (!files)

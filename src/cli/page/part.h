@@ -65,6 +65,13 @@ struct gt_page_fleet {
 int gt_page_fleet(struct gt_page *page, const struct gt_page_fleet *fleet,
 		  struct gt_err *err);
 
+/*
+ * plan.c: set *drawn to a plan's path, or NULL, if its channels cannot be drawn
+ * into machines, as those of a demand.  NULL for no plan is fine.
+ */
+int gt_page_plan_drawn(const char *path, const char **drawn,
+		       struct gt_err *err);
+
 /* plan.c: a verdict, and curves; one of plan and report may be NULL. */
 int gt_page_plan(struct gt_page *page, const char *plan, const char *report,
 		 struct gt_err *err);

@@ -104,10 +104,33 @@ static int put_plan(struct gt_page *page, struct curves *all, const char *path,
 		all->curves.bound = gt_plan_busbw(
 			plan, plan->proof.has_any_bound ? plan->proof.any_bound
 							: plan->proof.bound);
-	rc = add_predicted(all, plan, err);
+	if (plan->demand)
+		gt_buf_puts(page->out,
+			    "<p class=\"quiet\">Plans whose blocks are not all "
+			    "alike are not drawn, and their times are not "
+			    "predicted.</p>\n");
+	else
+		rc = add_predicted(all, plan, err);
 plan:
 	gt_plan_free(plan);
 	return rc;
+}
+
+int gt_page_plan_drawn(const char *path, const char **drawn, struct gt_err *err)
+{
+	struct gt_plan *plan;
+	int rc;
+
+	*drawn = path;
+	if (!path)
+		return GT_OK;
+	rc = gt_plan_read(path, &plan, err);
+	if (rc)
+		return rc;
+	if (plan->demand)
+		*drawn = NULL;
+	gt_plan_free(plan);
+	return GT_OK;
 }
 
 static int is_report(const struct gt_json *root)

@@ -56,6 +56,12 @@ static int number_of(const struct gt_json *object, const char *key,
 	       !gt_json_double(&value, number, NULL);
 }
 
+/* A time that can be: from 0 to some 30 years. */
+static int is_time(double us)
+{
+	return us >= 0 && us <= 1e15;
+}
+
 /* Returns 0 for what is no such event, as a name is none. */
 static int read_event(const struct gt_json *at, struct event *event)
 {
@@ -67,7 +73,7 @@ static int read_event(const struct gt_json *at, struct event *event)
 	    !number_of(at, "dur", &event->us) ||
 	    !gt_json_get(at, "cat", &value) ||
 	    gt_json_text(&value, &what, NULL) || event->rank < 0 ||
-	    event->from_us < 0 || event->us < 0)
+	    !is_time(event->from_us) || !is_time(event->us))
 		return 0;
 	event->what = strcmp(what, "wait") ? MOVE : WAIT;
 	return 1;
@@ -105,7 +111,8 @@ static void read_events(struct timeline *line, const struct gt_json *events,
 			line->nranks = (uint32_t)event.rank + 1;
 		line->nleft_out += event.rank >= GT_TRACE_RANKS;
 	}
-	for (uint32_t i = 0; i < n && line->end_us > 0; i++) {
+	/* Parts of less than that would be none as numbers. */
+	for (uint32_t i = 0; i < n && line->end_us >= 1e-6; i++) {
 		gt_json_item(events, i, &at);
 		if (read_event(&at, &event) && event.rank < GT_TRACE_RANKS)
 			add_event(line, &event);

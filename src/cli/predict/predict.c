@@ -136,8 +136,10 @@ int gt_predict(const struct gt_prediction *ask, struct gt_buf *out,
 			       .json = ask->json,
 			       .out = out};
 	struct gt_cost_model *model;
-	int rc = gt_cost_new(ask->plan, ask->coll, &model, err);
+	int rc = gt_plan_need_even(ask->plan, "gtopo predict", err);
 
+	if (!rc)
+		rc = gt_cost_new(ask->plan, ask->coll, &model, err);
 	if (rc)
 		return rc;
 	if (ask->params)

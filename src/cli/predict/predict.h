@@ -25,7 +25,10 @@ struct gt_prediction {
 	int json;
 };
 
-/* Append all rows; GT_EINPUT when the plan cannot do the collective. */
+/*
+ * Append all rows; GT_EINPUT when the plan cannot do the collective, or has a
+ * demand, as the model prices blocks that are all alike.
+ */
 int gt_predict(const struct gt_prediction *ask, struct gt_buf *out,
 	       struct gt_err *err);
 

@@ -20,6 +20,7 @@ static double bound_busbw(const struct gt_plan *plan)
 							: proof->bound);
 }
 
+/* The cost model prices blocks that are all alike. */
 static int is_told(const struct gt_plan *plan)
 {
 	uint32_t n = 0;
@@ -27,7 +28,7 @@ static int is_told(const struct gt_plan *plan)
 	for (uint32_t i = 0; i < plan->nselect; i++)
 		n += plan->select[i].coll == plan->coll;
 	return n > 1 && n <= GT_VERDICT_ROWS && plan->has_proof &&
-	       plan->nranks > 1 && plan->proof.bound.num > 0;
+	       plan->nranks > 1 && plan->proof.bound.num > 0 && !plan->demand;
 }
 
 /* A row as it is predicted at the largest message that it is for. */

@@ -33,17 +33,26 @@ static uint64_t sum_up(uint32_t n, const uint64_t *bytes, uint64_t unit)
 	return sum;
 }
 
-static int check(uint32_t n, const uint64_t *bytes, struct gt_err *err)
+static int sum_fits(uint32_t n, const uint64_t *bytes)
 {
-	uint64_t sum = 0, unit;
+	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < n * n; i++) {
 		if (bytes[i] > (uint64_t)MAX_BYTES - sum)
-			return gt_err_set(err, GT_EINPUT, "demand",
-					  "the sum of all bytes needs more "
-					  "than 62 bits");
+			return 0;
 		sum += bytes[i];
 	}
+	return 1;
+}
+
+static int check(uint32_t n, const uint64_t *bytes, struct gt_err *err)
+{
+	uint64_t unit;
+
+	if (!sum_fits(n, bytes))
+		return gt_err_set(err, GT_EINPUT, "demand",
+				  "the sum of all bytes needs more than 62 "
+				  "bits");
 	unit = divisor(n, bytes);
 	if (!unit)
 		return gt_err_set(err, GT_EINPUT, "demand",
@@ -90,8 +99,12 @@ int gt_demand_new(uint32_t n, const uint64_t *bytes, struct gt_arena *arena,
 
 uint64_t gt_demand_round(uint32_t n, uint64_t *bytes)
 {
-	uint64_t unit = 1, common = divisor(n, bytes);
+	uint64_t unit = 1, common;
 
+	/* gt_demand_new() refuses it; sums would overflow here. */
+	if (!sum_fits(n, bytes))
+		return 1;
+	common = divisor(n, bytes);
 	if (!common || sum_up(n, bytes, common) <= GT_DEMAND_MAX_UNITS)
 		return 1;
 	/* Every pair may be rounded up by one. */

@@ -38,8 +38,9 @@ int gt_demand_new(uint32_t n, const uint64_t *bytes, struct gt_arena *arena,
 		  struct gt_plan_demand **demand, struct gt_err *err);
 
 /*
- * Round bytes up to multiples of the least power of 2 that leaves no more than
- * GT_DEMAND_MAX_UNITS units, which is returned; 1: nothing was rounded.
+ * Round bytes up to multiples of a power of 2, which is returned, so that no
+ * more than GT_DEMAND_MAX_UNITS units are left; 1: nothing was rounded, as it
+ * need not be, or as the sum is more than gt_demand_new() takes.
  */
 uint64_t gt_demand_round(uint32_t n, uint64_t *bytes);
 

@@ -7,6 +7,7 @@
 #include "plan/ir/plan.h"
 #include "search/planner/planner.h"
 #include "search/planner/request.h"
+#include "search/problem/budget.h"
 #include "topo/graph/topo.h"
 #include "topo/nccl/choose.h"
 
@@ -76,9 +77,10 @@ static int gt_nccl_compare(struct gt_topo *topo, const struct gt_budget *budget,
 	answer->bound_gbs = best[1];
 	answer->graph_gbs = graph[0];
 	answer->has_reasons = answer->gbs < best[0] * (1 - GT_NCCL_SAME_PART);
-	return answer->has_reasons
-		       ? gt_nccl_reasons(answer->system, &answer->reasons, err)
-		       : GT_OK;
+	if (!answer->has_reasons)
+		return GT_OK;
+	return gt_nccl_reasons(answer->system, budget ? budget->deadline_ns : 0,
+			       &answer->reasons, err);
 }
 
 int gt_nccl_answer(struct gt_topo *topo, const struct gt_budget *budget,

@@ -3,7 +3,10 @@
  */
 #include "search/nccl/remedy.h"
 
+#include <string.h>
+
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/text.h"
 #include "search/nccl/answer.h"
@@ -24,6 +27,37 @@ static void gt_nccl_add(struct gt_nccl_cure *cure, const char *variable,
 {
 	cure->failed |= !why;
 	cure->list[cure->n++] = (struct gt_nccl_remedy){variable, value, why};
+}
+
+/*
+ * A file's name as a shell takes it: plain if it can be, else within quotes.
+ * NULL: no memory.
+ */
+static const char *gt_nccl_quoted(struct gt_arena *arena, const char *file)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789._/-";
+	struct gt_buf text = GT_BUF_INIT;
+	const char *kept;
+
+	/* What is no option has to look like none. */
+	if (*file == '-' && file[1])
+		gt_buf_puts(&text, "./");
+	if (*file && !file[strspn(file, plain)]) {
+		gt_buf_puts(&text, file);
+	} else {
+		gt_buf_puts(&text, "'");
+		for (; *file; file++)
+			if (*file == '\'')
+				gt_buf_puts(&text, "'\\''");
+			else
+				gt_buf_add(&text, file, 1);
+		gt_buf_puts(&text, "'");
+	}
+	kept = text.failed ? NULL : gt_arena_strdup(arena, gt_buf_text(&text));
+	gt_buf_release(&text);
+	return kept;
 }
 
 /* Tells of pairs whose bytes leave the machine and come back. */
@@ -100,6 +134,9 @@ int gt_nccl_remedies(const struct gt_nccl_answer *answer, const char *file,
 {
 	struct gt_nccl_cure cure = {.list = list};
 
+	file = gt_nccl_quoted(arena, file);
+	if (!file)
+		return gt_err_nomem(err);
 	gt_nccl_add_topo(&cure, file, repairs, arena);
 	gt_nccl_add_net(&cure, answer, arena);
 	gt_nccl_add_graph(&cure, answer, file, arena);

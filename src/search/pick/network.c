@@ -8,6 +8,32 @@
 #include "search/pick/routes.h"
 #include "topo/graph/topo.h"
 
+/* What a choice sends over the links that the routes now use. */
+static int64_t send(struct gt_pick_network *network, uint64_t choice)
+{
+	const struct gt_pick_routes *routes = network->routes;
+	const struct gt_pick_query *query = routes->query;
+	uint32_t nnodes = gt_topo_nnodes(query->topo);
+
+	if (!query->nports)
+		return 0;
+	for (uint32_t i = 0; i < routes->nlinks; i++)
+		gt_maxflow_set(network->flow, i,
+			       routes->use[i] ? gt_pick_link_scaled(routes, i)
+					      : 0);
+	for (uint32_t i = 0; i < query->ngpus; i++)
+		gt_maxflow_set(network->flow, routes->nlinks + i,
+			       choice >> i & 1 ? GT_MAXFLOW_INF : 0);
+	return gt_maxflow_run(network->flow, nnodes, nnodes + 1);
+}
+
+/* Leaves the routes with the links between a choice and its ports alone. */
+static void use_ports(struct gt_pick_routes *routes, uint64_t choice)
+{
+	gt_pick_routes_use(routes, 0);
+	gt_pick_routes_add_ports(routes, choice);
+}
+
 /* Arcs are the links, then one from the source to each GPU, then to the sink.
  */
 int gt_pick_network_init(struct gt_pick_network *network,
@@ -35,9 +61,10 @@ int gt_pick_network_init(struct gt_pick_network *network,
 
 		gt_maxflow_set(network->flow, arc, GT_MAXFLOW_INF);
 	}
+	/* Over the links of all, so that no choice gives a GPU more. */
+	use_ports(routes, UINT64_MAX);
 	for (uint32_t i = 0; i < query->ngpus; i++)
-		network->alone[i] =
-			gt_pick_network_find(network, (uint64_t)1 << i);
+		network->alone[i] = send(network, (uint64_t)1 << i);
 	return GT_OK;
 }
 
@@ -48,22 +75,8 @@ void gt_pick_network_release(struct gt_pick_network *network)
 
 int64_t gt_pick_network_find(struct gt_pick_network *network, uint64_t choice)
 {
-	struct gt_pick_routes *routes = network->routes;
-	const struct gt_pick_query *query = routes->query;
-	uint32_t nnodes = gt_topo_nnodes(query->topo);
-
-	if (!query->nports)
-		return 0;
-	gt_pick_routes_use(routes, choice);
-	gt_pick_routes_add_ports(routes, choice);
-	for (uint32_t i = 0; i < routes->nlinks; i++)
-		gt_maxflow_set(network->flow, i,
-			       routes->use[i] ? gt_pick_link_scaled(routes, i)
-					      : 0);
-	for (uint32_t i = 0; i < query->ngpus; i++)
-		gt_maxflow_set(network->flow, routes->nlinks + i,
-			       choice >> i & 1 ? GT_MAXFLOW_INF : 0);
-	return gt_maxflow_run(network->flow, nnodes, nnodes + 1);
+	use_ports(network->routes, choice);
+	return send(network, choice);
 }
 
 int64_t gt_pick_network_at_most(const struct gt_pick_network *network,

@@ -16,7 +16,8 @@ struct gt_topo;
 struct gt_pick_network {
 	struct gt_pick_routes *routes;
 	struct gt_maxflow *flow;
-	int64_t *alone; /* what each GPU sends on its own */
+	/* What each GPU sends by itself when it may use all GPUs' ports. */
+	int64_t *alone;
 };
 
 /* Release also after failure. */
@@ -25,7 +26,10 @@ int gt_pick_network_init(struct gt_pick_network *network,
 			 struct gt_err *err);
 void gt_pick_network_release(struct gt_pick_network *network);
 
-/* What a choice sends, times the scale of the routes; changes their links. */
+/*
+ * What a choice sends over the links to its ports, not over those between its
+ * GPUs, times the scale of the routes; changes their links.
+ */
 int64_t gt_pick_network_find(struct gt_pick_network *network, uint64_t choice);
 
 /* A bound on that, which is quick. */

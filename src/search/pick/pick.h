@@ -2,12 +2,13 @@
  * Which GPUs of a machine to take: of all choices of so many, one whose
  * all-reduce has the highest bound.
  *
- * What a choice is worth is what no schedule of an all-reduce over its GPUs
- * exceeds (search/bound/bound.h), as bus bandwidth and exactly, if it keeps to
- * their routes: the direct NVLink of two of them, else over PCI and between
- * CPUs.  GPUs of the choice relay for each other; those that are not in it
- * belong to somebody else and carry nothing.  A PCI link that only routes
- * through an Intel host bridge cross counts for what these leave of it.
+ * What a choice is worth is what no all-reduce over the routes between its GPUs
+ * exceeds (search/bound/bound.h), as bus bandwidth and exactly; reductions in
+ * switches (NVLS) are outside it.  A route is the direct NVLink of two of them,
+ * else one over PCI and between CPUs.  GPUs of the choice relay for each other;
+ * those that are not in it belong to somebody else and carry nothing.  A PCI
+ * link that only routes through an Intel host bridge cross counts for what
+ * these leave of it.
  *
  * Of choices that are worth the same it is the one whose GPUs together send
  * most to the network ports that are nearest to each, then that on fewest NUMA

@@ -4,6 +4,7 @@
 #include "topo/nccl/log.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,12 +119,12 @@ static void gt_nccl_log_say(struct gt_nccl_logger *logger,
  */
 static void gt_nccl_log_means_name(const char *via, char name[GT_NCCL_LOG_NAME])
 {
-	size_t n = strcspn(via, " \r");
+	size_t n = strcspn(via, " ");
 	const char *part = via, *end;
 	size_t len = 0, room;
 
 	for (; part < via + n; part = end + 1) {
-		end = part + strcspn(part, "/ \r");
+		end = part + strcspn(part, "/ ");
 		room = GT_NCCL_LOG_NAME - 1 - len;
 		if (isdigit((unsigned char)*part) || *part == '(' ||
 		    gt_starts_with(part, "read") ||
@@ -214,7 +215,7 @@ static void gt_nccl_log_ring(struct gt_nccl_logger *logger, const char *message)
 
 	if (!rest || sscanf(message, "Channel %9u/%9u", &channel, &of) != 2 ||
 	    channel >= of || of > GT_NCCL_LOG_RINGS ||
-	    rest[1 + strspn(rest + 1, " 0123456789\r")])
+	    rest[1 + strspn(rest + 1, " 0123456789")])
 		return;
 	n = gt_nccl_log_numbers(++rest);
 	ring = gt_nccl_log_ring_room(logger, channel, n);
@@ -262,7 +263,8 @@ static void gt_nccl_log_graph(struct gt_nccl_log *log, const char *message)
 		   "Pattern %9d, crossNic %*d, nChannels %9u, %*[a-z] "
 		   "%lf/%lf, type %3[A-Z0-9]/%3[A-Z0-9]",
 		   &graph.pattern, &graph.nchannels, &graph.intra_gbs,
-		   &graph.inter_gbs, graph.intra, graph.inter) != 6)
+		   &graph.inter_gbs, graph.intra, graph.inter) != 6 ||
+	    !isfinite(graph.intra_gbs) || !isfinite(graph.inter_gbs))
 		return;
 	for (uint32_t i = 0; i < log->ngraphs; i++)
 		if (!memcmp(&log->graphs[i], &graph, sizeof(graph)))
@@ -277,7 +279,7 @@ static void gt_nccl_log_setting(struct gt_nccl_logger *logger,
 {
 	static const char set[] = " set by environment to ";
 	const char *value = words + strlen(set);
-	size_t len = strcspn(value, "\r");
+	size_t len = strlen(value);
 	char text[256];
 
 	if (len && value[len - 1] == '.')
@@ -293,7 +295,7 @@ static void gt_nccl_log_once(struct gt_nccl_logger *logger, const char **kept,
 			     const char *text)
 {
 	if (!*kept)
-		*kept = gt_nccl_keep(logger, text, strcspn(text, "\r"));
+		*kept = gt_nccl_keep(logger, text, strlen(text));
 }
 
 static void gt_nccl_log_info(struct gt_nccl_logger *logger, const char *message)
@@ -361,6 +363,7 @@ int gt_nccl_log_read(const char *name, const char *text, size_t len,
 	struct gt_nccl_logger *logger = gt_arena_alloc(arena, sizeof(*logger));
 	struct gt_buf line = GT_BUF_INIT;
 	const char *end = text + len, *next;
+	size_t n;
 
 	if (!logger)
 		return gt_err_nomem(err);
@@ -372,7 +375,9 @@ int gt_nccl_log_read(const char *name, const char *text, size_t len,
 		if (!next)
 			next = end;
 		line.len = 0;
-		gt_buf_add(&line, text, (size_t)(next - text));
+		n = (size_t)(next - text);
+		/* Terminals that record end lines with both. */
+		gt_buf_add(&line, text, n && next[-1] == '\r' ? n - 1 : n);
 		if (!line.failed && line.len)
 			gt_nccl_log_line(logger, line.text);
 	}

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "topo/nccl/choose.h"
 #include "topo/nccl/system.h"
@@ -101,13 +102,21 @@ static int gt_nccl_without(const struct gt_nccl_system *system, int lifted,
 	return rc;
 }
 
-int gt_nccl_reasons(const struct gt_nccl_system *system,
+static int is_late(int64_t deadline_ns)
+{
+	return deadline_ns && gt_clock_ns() >= deadline_ns;
+}
+
+int gt_nccl_reasons(const struct gt_nccl_system *system, int64_t deadline_ns,
 		    struct gt_nccl_reasons *reasons, struct gt_err *err)
 {
-	int rc = gt_nccl_without(system, GT_NCCL_ALL_RULES,
-				 &reasons->without_all_kbs, err);
+	int rc = GT_OK;
 
-	for (int i = 0; i < GT_NCCL_NRULES && !rc; i++)
+	*reasons = (struct gt_nccl_reasons){.without_all_kbs = 0};
+	if (!is_late(deadline_ns))
+		rc = gt_nccl_without(system, GT_NCCL_ALL_RULES,
+				     &reasons->without_all_kbs, err);
+	for (int i = 0; i < GT_NCCL_NRULES && !rc && !is_late(deadline_ns); i++)
 		rc = gt_nccl_without(system, 1 << i, &reasons->without_kbs[i],
 				     err);
 	return rc;

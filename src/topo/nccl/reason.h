@@ -24,14 +24,15 @@ enum { GT_NCCL_ALL_RULES = (1 << GT_NCCL_NRULES) - 1 };
 
 /*
  * What rings carry together without a rule alone, and without all of them, in
- * kB/s.
+ * kB/s; 0 of what was not looked at in time.
  */
 struct gt_nccl_reasons {
 	int64_t without_kbs[GT_NCCL_NRULES];
 	int64_t without_all_kbs;
 };
 
-int gt_nccl_reasons(const struct gt_nccl_system *system,
+/* Find them until a time of gt_clock_ns(); 0: however long it takes. */
+int gt_nccl_reasons(const struct gt_nccl_system *system, int64_t deadline_ns,
 		    struct gt_nccl_reasons *reasons, struct gt_err *err);
 
 /* Returns a word for programs, "kind", "enough", "grid", "amd" or "tries". */

@@ -1,6 +1,7 @@
 /* Errors, arenas, buffers and files: what everything else leans on. */
 #include "unit/test.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -256,6 +257,9 @@ static void test_json_writer(void **state)
 	gt_json_open_array(&json, "lines", GT_JSON_LINES);
 	gt_json_put_null(&json, NULL);
 	gt_json_put_bool(&json, NULL, 0);
+	gt_json_put_double(&json, NULL, "%.6g", (double)INFINITY);
+	gt_json_put_double(&json, NULL, "%.6g", (double)-INFINITY);
+	gt_json_put_double(&json, NULL, "%.6g", (double)NAN);
 	gt_json_end(&json);
 	gt_json_end(&json);
 	assert_string_equal(gt_buf_text(&out),
@@ -263,7 +267,8 @@ static void test_json_writer(void **state)
 			    "  \"a \\\"name\\\"\": \"line\\u000aline\",\n"
 			    "  \"none\": [],\n"
 			    "  \"flat\": [-7, {\"gbs\": 0.25, \"up\": true}],\n"
-			    "  \"lines\": [\n    null,\n    false\n  ]\n}");
+			    "  \"lines\": [\n    null,\n    false,\n"
+			    "    null,\n    null,\n    null\n  ]\n}");
 	gt_buf_release(&out);
 }
 

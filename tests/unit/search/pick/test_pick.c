@@ -12,7 +12,9 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "search/bound/bound.h"
+#include "search/pick/network.h"
 #include "search/pick/pick.h"
+#include "search/pick/routes.h"
 #include "search/problem/fabric.h"
 #include "search/problem/gpu_list.h"
 #include "search/problem/request.h"
@@ -200,6 +202,28 @@ static void check(const struct machine *m, uint32_t n)
 	gt_arena_free(arena);
 }
 
+/* The quick bound holds for all choices, of many GPUs for the small ones. */
+static void check_quick_bound(const struct gt_topo *topo)
+{
+	struct gt_arena *arena = gt_arena_new();
+	struct gt_pick_query query = {.topo = topo, .n = 1};
+	struct gt_pick_network network = {.flow = NULL};
+	struct gt_pick_routes routes;
+
+	assert_int_equal(gt_pick_read(NULL, NULL, arena, &query, NULL), GT_OK);
+	assert_int_equal(gt_pick_routes_init(&routes, &query, arena, NULL),
+			 GT_OK);
+	assert_int_equal(gt_pick_network_init(&network, &routes, arena, NULL),
+			 GT_OK);
+	for (uint64_t choice = 1; choice >> query.ngpus == 0; choice++)
+		if (query.ngpus <= 8 || __builtin_popcountll(choice) <= 2)
+			assert_true(gt_pick_network_find(&network, choice) <=
+				    gt_pick_network_at_most(&network, choice));
+	gt_pick_network_release(&network);
+	gt_pick_routes_release(&routes);
+	gt_arena_free(arena);
+}
+
 /* 2 of all, 4 and 6 of at most 8 GPUs; 1 if there was something to choose. */
 static int check_file(const char *path)
 {
@@ -217,6 +241,8 @@ static int check_file(const char *path)
 		return 0;
 	}
 	n = gt_topo_need_gpus(topo, NULL) ? 0 : gt_topo_ngpus(topo);
+	if (n && n <= 16)
+		check_quick_bound(topo);
 	gt_topo_free(topo);
 	for (uint32_t k = 2; k < n && (k == 2 || n <= 8); k += 2)
 		check(&m, k);
@@ -375,6 +401,7 @@ static struct gt_pick pick_of(const struct wiring *w, uint32_t n,
 	assert_int_equal(gt_pick_read(NULL, NULL, arena, &query, NULL), GT_OK);
 	assert_int_equal(gt_pick_find(&query, arena, &pick, NULL), GT_OK);
 	check(&m, n);
+	check_quick_bound(topo);
 	gt_topo_free(topo);
 	gt_buf_release(&xml);
 	return pick;
