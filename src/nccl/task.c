@@ -85,7 +85,7 @@ static int gt_task_make(struct gt_task *task, struct gt_err *err)
 	return rc ? rc : gt_task_equip(face, team, err);
 }
 
-/* Splits of a parent have their rounds in the order of their calls. */
+/* Splits of a parent have their rounds in the order in which they begin. */
 static int gt_task_await_turn(struct gt_task *task, struct gt_err *err)
 {
 	struct gt_face *parent = task->face;
@@ -254,6 +254,23 @@ static void *gt_task_main(void *arg)
 }
 
 /*
+ * What a communicator knows at once, in the order of the calls.  A task that is
+ * dropped never comes here, so it leaves no gap between the turns of others.
+ */
+static void gt_task_begin(struct gt_task *task)
+{
+	struct gt_face *face = task->face;
+
+	if (task->kind == GT_TASK_FINALIZE)
+		atomic_store(&face->finalized, 1);
+	if (task->kind != GT_TASK_SPLIT)
+		return;
+	pthread_mutex_lock(&face->mutex);
+	task->turn = face->nsplits++;
+	pthread_mutex_unlock(&face->mutex);
+}
+
+/*
  * Without a thread of its own the caller does it, and a task that needs others
  * of the group waits for them in vain.  One that does not block ends itself:
  * then nobody looks at it any more.
@@ -287,6 +304,7 @@ gt_nccl_result gt_tasks_run(struct gt_task *tasks)
 
 		next = task->next;
 		task->next = NULL;
+		gt_task_begin(task);
 		gt_task_start(task);
 		if (blocking) {
 			*last = task;
