@@ -218,6 +218,16 @@ static int gt_task_has_lost(const struct gt_face *face)
 	       gt_world_failed(face->team->world, &err);
 }
 
+/* Others may still wait for what has failed only here. */
+static void gt_task_tell(const struct gt_task *task, const char *why)
+{
+	const struct gt_face *made =
+		task->kind == GT_TASK_MAKE ? task->face : task->made;
+
+	if (made && atomic_load(&made->comm) && made->team->world)
+		gt_world_abort(made->team->world, why);
+}
+
 static void gt_task_free(struct gt_task *task)
 {
 	gt_face_put(task->face);
@@ -242,6 +252,7 @@ static void *gt_task_main(void *arg)
 		task->result = rc == GT_EINPUT ? GT_NCCL_INVALID_USAGE
 			       : lost          ? GT_NCCL_REMOTE_ERROR
 					       : GT_NCCL_SYSTEM_ERROR;
+		gt_task_tell(task, err.text);
 	}
 	gt_task_deliver(task);
 	if (task->result && task->kind == GT_TASK_SPLIT && !task->blocking)
