@@ -3,13 +3,13 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "cli/process.h"
 
 static const char gt_exec_library[] = "libnccl.so.2";
 
@@ -36,6 +36,17 @@ static int gt_exec_find(char path[PATH_MAX], struct gt_err *err)
 			  "there is none, nor is one beside gtopo");
 }
 
+/* The loader parts names at blanks and colons, and knows no other way. */
+static int gt_exec_check(const char *path, struct gt_err *err)
+{
+	return path[strcspn(path, ": \t\n")]
+		       ? gt_err_set(err, GT_ESYS, path,
+				    "LD_PRELOAD can name no file with a blank "
+				    "or a colon in its path; install gtopo "
+				    "elsewhere")
+		       : GT_OK;
+}
+
 /* What else the user wants to be loaded first stays behind it. */
 static int gt_exec_preload(const char *path, struct gt_err *err)
 {
@@ -58,13 +69,14 @@ static int cmd_exec(const struct gt_cmd_args *args, struct gt_err *err)
 	int rc = gt_exec_find(path, err);
 
 	if (!rc)
+		rc = gt_exec_check(path, err);
+	if (!rc)
 		rc = gt_exec_preload(path, err);
 	if (rc)
 		return rc;
 	gt_cmd_note(args, "%s is loaded first", path);
 	fflush(NULL);
-	/* This program's own way with files that may not grow. */
-	signal(SIGXFSZ, SIG_DFL);
+	gt_process_restore();
 	/* What is behind the operands is argv's own end. */
 	args->operands[args->noperands] = NULL;
 	execvp(args->operands[0], args->operands);

@@ -67,6 +67,9 @@ static void open_standard_descriptors(void)
 			return;
 }
 
+/* What was before: the process has one such limit, and 0 is none. */
+static struct rlimit few_files;
+
 /* A job has many sockets, and nobody here has to do with select(). */
 static void open_many_files(void)
 {
@@ -74,6 +77,7 @@ static void open_many_files(void)
 
 	if (getrlimit(RLIMIT_NOFILE, &limit))
 		return;
+	few_files = limit;
 	limit.rlim_cur = limit.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
@@ -86,4 +90,11 @@ void gt_process_prepare(void)
 	if (gt_set_new_handler)
 		gt_set_new_handler(out_of_memory);
 	mp_set_memory_functions(allocate, reallocate, NULL);
+}
+
+void gt_process_restore(void)
+{
+	signal(SIGXFSZ, SIG_DFL);
+	if (few_files.rlim_max)
+		setrlimit(RLIMIT_NOFILE, &few_files);
 }

@@ -10,4 +10,7 @@
  */
 void gt_process_prepare(void);
 
+/* Before another program takes its place: what that inherits is as it was. */
+void gt_process_restore(void);
+
 #endif

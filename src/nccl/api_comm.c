@@ -216,7 +216,6 @@ static gt_nccl_result gt_api_split_child(struct gt_task *task,
 	return GT_NCCL_SUCCESS;
 }
 
-/* The ticket is taken last, so that a refused split leaves no gap. */
 static gt_nccl_result gt_api_add_split(struct gt_task *task, const void *client)
 {
 	gt_nccl_result rc = gt_api_split_child(task, client);
@@ -225,9 +224,6 @@ static gt_nccl_result gt_api_add_split(struct gt_task *task, const void *client)
 		gt_tasks_drop(task);
 		return rc;
 	}
-	pthread_mutex_lock(&task->face->mutex);
-	task->turn = task->face->nsplits++;
-	pthread_mutex_unlock(&task->face->mutex);
 	gt_group_add_task(task);
 	return GT_NCCL_SUCCESS;
 }
@@ -241,6 +237,8 @@ GT_NCCL_API(gt_nccl_result, ncclCommSplit, gt_nccl_comm comm, int colour,
 	gt_nccl_result rc;
 
 	gt_group_open();
+	if (made)
+		gt_face_publish(made, NULL);
 	rc = task ? gt_face_get_ready(comm, call, &parent)
 		  : gt_say_error(GT_NCCL_SYSTEM_ERROR, "out of memory");
 	if (!rc && (!made || (colour < 0 && colour != GT_NCCL_NO_COLOUR))) {
@@ -250,7 +248,6 @@ GT_NCCL_API(gt_nccl_result, ncclCommSplit, gt_nccl_comm comm, int colour,
 				  made ? "" : ", newcomm is NULL");
 	}
 	if (!rc) {
-		*made = NULL;
 		*task = (struct gt_task){.kind = GT_TASK_SPLIT,
 					 .call = call,
 					 .face = parent,

@@ -87,7 +87,6 @@ GT_NCCL_API(gt_nccl_result, ncclCommFinalize, gt_nccl_comm comm)
 		rc = gt_say_error(GT_NCCL_SYSTEM_ERROR, "out of memory");
 	}
 	if (!rc) {
-		atomic_store(&face->finalized, 1);
 		*task = (struct gt_task){
 			.kind = GT_TASK_FINALIZE,
 			.call = call,

@@ -18,12 +18,14 @@ GT_NCCL_API(gt_nccl_result, ncclGetVersion, int *version)
 /* Programs and people look for these very words in logs. */
 GT_NCCL_API(const char *, ncclGetErrorString, gt_nccl_result result)
 {
+	static const char internal[] =
+		"internal error - please report this issue to the NCCL "
+		"developers";
 	static const char *const words[] = {
 		"no error",
 		"unhandled cuda error (run with NCCL_DEBUG=INFO for details)",
 		"unhandled system error (run with NCCL_DEBUG=INFO for details)",
-		"internal error - please report this issue to the NCCL "
-		"developers",
+		internal,
 		"invalid argument (run with NCCL_DEBUG=WARN for details)",
 		"invalid usage (run with NCCL_DEBUG=WARN for details)",
 		"remote process exited or there was a network error",

@@ -69,7 +69,7 @@ GT_NCCL_API(gt_nccl_result, ncclRedOpCreatePreMulSum, gt_nccl_op *op,
 /* Calls have copies, so it may end before they are done. */
 GT_NCCL_API(gt_nccl_result, ncclRedOpDestroy, gt_nccl_op op, gt_nccl_comm comm)
 {
-	int i = op - GT_NCCL_OPS, used = 0;
+	int i = op < GT_NCCL_OPS ? -1 : op - GT_NCCL_OPS, used = 0;
 	struct gt_face *face;
 	gt_nccl_result rc = gt_face_get(comm, "ncclRedOpDestroy", &face);
 

@@ -28,7 +28,8 @@ static gt_nccl_result gt_api_redop(struct gt_face *face,
 				   const struct gt_api_call *call,
 				   struct gt_backend_op *op)
 {
-	int redop = gt_values_redop(call->op), made = call->op - GT_NCCL_OPS;
+	int redop = gt_values_redop(call->op);
+	int made = call->op < GT_NCCL_OPS ? -1 : call->op - GT_NCCL_OPS;
 	struct gt_face_premul *premul = NULL;
 
 	if (redop >= 0) {

@@ -12,12 +12,15 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/err.h"
 #include "gtopo.h"
 #include "lib/embed.h"
 #include "nccl/plan.h"
 #include "nccl/team.h"
+
+enum { GT_LIB_LOOK_NS = 1000000 };
 
 struct gt_backend_comm {
 	struct gtopo_comm *lib;
@@ -29,7 +32,9 @@ struct gt_backend_comm {
 	pthread_mutex_t mutex;
 	pthread_cond_t idle;
 	uint32_t under_way;
-	/* Host: what libgtopo said of a call that it refused; GT_OK: none. */
+	/* GPUs: behind what was put on a stream last; NULL: nothing was. */
+	void *_Atomic behind;
+	/* An operation was refused, so the others wait for it in vain. */
 	_Atomic int refused;
 };
 
@@ -172,6 +177,12 @@ static int gt_lib_ops(struct gt_backend_comm *comm,
 	return rc ? rc : end;
 }
 
+static void gt_lib_refuse(struct gt_backend_comm *comm)
+{
+	atomic_store(&comm->refused, 1);
+	gtopo_comm_abort(comm->lib);
+}
+
 static void gt_lib_done(struct gt_backend_comm *comm)
 {
 	pthread_mutex_lock(&comm->mutex);
@@ -190,9 +201,7 @@ static void gt_lib_run(void *arg)
 	if (!rc) {
 		gtopo_wait(comm->lib, comm->rank, -1);
 	} else if (rc == GTOPO_EINPUT) {
-		/* The others wait for it in vain. */
-		atomic_store(&comm->refused, rc);
-		gtopo_comm_abort(comm->lib);
+		gt_lib_refuse(comm);
 	}
 	free(call);
 	gt_lib_done(comm);
@@ -222,6 +231,30 @@ static int gt_lib_call(struct gt_backend_comm *comm,
 			  comm->cuda->words(rc));
 }
 
+/*
+ * The program may take its stream away while operations are on it, so what is
+ * asked later is an event of this communicator.  A captured stream does nothing
+ * yet.
+ */
+static int gt_lib_mark(struct gt_backend_comm *comm, void *stream,
+		       struct gt_err *err)
+{
+	const struct gt_cuda *cuda = comm->cuda;
+	unsigned long long capture;
+	void *event = atomic_load(&comm->behind);
+	int rc = cuda->stream_capture(stream, &capture);
+
+	if (!rc && !capture && !event)
+		rc = cuda->event_new(&event);
+	if (!rc && !capture) {
+		rc = cuda->event_record(event, stream);
+		atomic_store(&comm->behind, event);
+	}
+	return rc ? gt_err_set(err, GT_ESYS, NULL, "cannot use the stream: %s",
+			       cuda->words(rc))
+		  : GT_OK;
+}
+
 static int gt_lib_enqueue(struct gt_backend_comm *comm,
 			  const struct gt_backend_op *ops, uint32_t n,
 			  void *stream, struct gt_err *err)
@@ -232,11 +265,15 @@ static int gt_lib_enqueue(struct gt_backend_comm *comm,
 		return gt_lib_call(comm, ops, n, stream, err);
 	gtopo_comm_stream(comm->lib, comm->rank, stream);
 	rc = gt_lib_ops(comm, ops, n);
-	if (rc && !gt_comm_verdict(comm->lib, &lost, err))
-		gt_err_set(err, rc, NULL,
-			   "an operation was refused; are its buffers memory "
-			   "of the rank's GPU?");
-	return rc;
+	if (!rc)
+		return gt_lib_mark(comm, stream, err);
+	if (gt_comm_verdict(comm->lib, &lost, err))
+		return rc;
+	if (rc == GTOPO_EINPUT)
+		gt_lib_refuse(comm);
+	return gt_err_set(err, rc, NULL,
+			  "an operation was refused; are its buffers memory "
+			  "of the rank's GPU?");
 }
 
 static void gt_lib_abort(struct gt_backend_comm *comm)
@@ -246,19 +283,39 @@ static void gt_lib_abort(struct gt_backend_comm *comm)
 
 static int gt_lib_is_busy(struct gt_backend_comm *comm)
 {
-	int busy;
+	void *event = atomic_load(&comm->behind);
+	int busy = 0;
 
 	if (!comm->cuda->on_host)
-		return gtopo_wait(comm->lib, comm->rank, 0) ==
-		       GTOPO_IN_PROGRESS;
+		return event && !comm->cuda->event_pending(event, &busy) &&
+		       busy;
 	pthread_mutex_lock(&comm->mutex);
 	busy = comm->under_way > 0;
 	pthread_mutex_unlock(&comm->mutex);
 	return busy;
 }
 
+/* GPUs: wait until nothing is on streams, or what is there has to end. */
+static void gt_lib_drain(struct gt_backend_comm *comm)
+{
+	const struct timespec nap = {0, GT_LIB_LOOK_NS};
+	struct gt_err err;
+	int lost;
+
+	gt_err_init(&err);
+	while (gt_lib_is_busy(comm) && !gt_comm_verdict(comm->lib, &lost, &err))
+		nanosleep(&nap, NULL);
+	if (gt_lib_is_busy(comm))
+		gtopo_comm_abort(comm->lib);
+	if (comm->behind)
+		comm->cuda->event_free(comm->behind);
+	gtopo_comm_stream(comm->lib, comm->rank, comm->cuda->own_stream);
+}
+
 static void gt_lib_close(struct gt_backend_comm *comm)
 {
+	if (!comm->cuda->on_host)
+		gt_lib_drain(comm);
 	pthread_mutex_lock(&comm->mutex);
 	while (comm->under_way)
 		pthread_cond_wait(&comm->idle, &comm->mutex);

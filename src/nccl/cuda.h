@@ -19,6 +19,7 @@ enum { GT_CUDA_BUS_ID_MAX = 32 };
 struct gt_cuda {
 	const char *name; /* for logs: "CUDA", "simulated CUDA" */
 	int on_host;      /* buffers are the host's memory */
+	void *own_stream; /* GPUs: the thread's that uses it; never gone */
 	const char *(*words)(int error);
 	int (*device)(int *device);
 	int (*devices)(int *count);

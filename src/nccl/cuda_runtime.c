@@ -46,8 +46,13 @@ static int gt_runtime_event_record(void *event, void *stream)
 
 static int gt_runtime_event_pending(void *event, int *pending)
 {
-	cudaError_t rc = cudaEventQuery(event);
+	enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+	cudaError_t rc;
 
+	/* To ask would break a capture that another thread has under way. */
+	cudaThreadExchangeStreamCaptureMode(&mode);
+	rc = cudaEventQuery(event);
+	cudaThreadExchangeStreamCaptureMode(&mode);
 	*pending = rc == cudaErrorNotReady;
 	return *pending ? 0 : (int)rc;
 }
@@ -94,6 +99,7 @@ static int gt_runtime_memory_free(void *memory)
 
 const struct gt_cuda gt_cuda_runtime = {
 	.name = "CUDA",
+	.own_stream = cudaStreamPerThread,
 	.words = gt_runtime_words,
 	.device = gt_runtime_device,
 	.devices = gt_runtime_devices,

@@ -58,7 +58,7 @@ struct gt_face {
 	pthread_cond_t changed;
 	char why[GT_FACE_TEXT_MAX];    /* of an error in `state` */
 	struct gt_team *team;          /* set once, before `state` */
-	uint64_t nsplits, nsplit_done; /* called, and through their round */
+	uint64_t nsplits, nsplit_done; /* begun, and through their round */
 	struct gt_face *child;  /* a split that is under way; not a reference */
 	struct gt_face *sister; /* the next one of the same parent */
 	struct gt_face_order

@@ -19,6 +19,7 @@ struct gt_group {
 	int depth;
 	gt_nccl_result refused; /* why none of it starts */
 	struct gt_task *tasks, **last_task;
+	struct gt_task *ends, **last_end; /* behind the operations */
 	struct gt_group_op *ops, **last_op;
 };
 
@@ -34,6 +35,8 @@ void gt_group_open(void)
 	group->refused = GT_NCCL_SUCCESS;
 	group->tasks = NULL;
 	group->last_task = &group->tasks;
+	group->ends = NULL;
+	group->last_end = &group->ends;
 	group->ops = NULL;
 	group->last_op = &group->ops;
 }
@@ -47,9 +50,13 @@ gt_nccl_result gt_group_refuse(gt_nccl_result result)
 
 void gt_group_add_task(struct gt_task *task)
 {
+	struct gt_task ***last = task->kind == GT_TASK_FINALIZE
+					 ? &gt_group.last_end
+					 : &gt_group.last_task;
+
 	task->next = NULL;
-	*gt_group.last_task = task;
-	gt_group.last_task = &task->next;
+	**last = task;
+	*last = &task->next;
 }
 
 gt_nccl_result gt_group_add_op(struct gt_face *face,
@@ -75,12 +82,13 @@ static void gt_group_drop(struct gt_group *group)
 	struct gt_group_op *op;
 
 	gt_tasks_drop(group->tasks);
+	gt_tasks_drop(group->ends);
 	while ((op = group->ops)) {
 		group->ops = op->next;
 		gt_face_put(op->face);
 		free(op);
 	}
-	group->tasks = NULL;
+	group->tasks = group->ends = NULL;
 }
 
 /* Move all operations of the first one's face to `list`; how many. */
@@ -133,6 +141,8 @@ static gt_nccl_result gt_group_check(const struct gt_group *group,
 
 	for (const struct gt_task *task = group->tasks; task; task = task->next)
 		*(task->blocking ? &blocks : &others) = 1;
+	for (const struct gt_task *task = group->ends; task; task = task->next)
+		*(task->blocking ? &blocks : &others) = 1;
 	for (const struct gt_group_op *op = group->ops; op; op = op->next)
 		*(gt_config_is_blocking(&op->face->config) ? &blocks
 							   : &others) = 1;
@@ -143,10 +153,29 @@ static gt_nccl_result gt_group_check(const struct gt_group *group,
 				: GT_NCCL_SUCCESS;
 }
 
+/* The first failure, or that something is in progress, is a group's result. */
+static gt_nccl_result gt_group_add_up(gt_nccl_result one, gt_nccl_result other)
+{
+	return other && (!one || one == GT_NCCL_IN_PROGRESS) ? other : one;
+}
+
+/* What is finalized in the group has its operations done first. */
+static gt_nccl_result gt_group_run(struct gt_group *group, const char *call)
+{
+	gt_nccl_result rc = gt_tasks_run(group->tasks);
+
+	group->tasks = NULL;
+	while (group->ops)
+		rc = gt_group_add_up(rc, gt_group_launch(group, call));
+	rc = gt_group_add_up(rc, gt_tasks_run(group->ends));
+	group->ends = NULL;
+	return rc;
+}
+
 gt_nccl_result gt_group_close(const char *call)
 {
 	struct gt_group *group = &gt_group;
-	gt_nccl_result rc, launched;
+	gt_nccl_result rc;
 
 	if (!group->depth)
 		return gt_say_error(GT_NCCL_INVALID_USAGE,
@@ -158,14 +187,7 @@ gt_nccl_result gt_group_close(const char *call)
 		gt_group_drop(group);
 		return rc;
 	}
-	rc = gt_tasks_run(group->tasks);
-	group->tasks = NULL;
-	while (group->ops) {
-		launched = gt_group_launch(group, call);
-		if (launched && (!rc || rc == GT_NCCL_IN_PROGRESS))
-			rc = launched;
-	}
-	return rc;
+	return gt_group_run(group, call);
 }
 
 gt_nccl_result gt_group_return(gt_nccl_result result, const char *call)

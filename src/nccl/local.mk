@@ -45,7 +45,8 @@ EXTRA_DIST += %D%/cuda_runtime.c
 endif
 
 # The functions of the ABI, and of the archive what these reach.  Its threads
-# outlive whoever would unload it.
+# outlive whoever would unload it, and it calls its own functions even where
+# another NCCL has come before it.
 gtopo_nccl_so = libnccl.so.2
 gtopo_nccl_objects = \
 	%D%/api_blocks.o \
@@ -59,6 +60,7 @@ gtopo_nccl_objects = \
 $(gtopo_nccl_so): libgtopo_core.a %D%/nccl.map
 	$(AM_V_CCLD)$(CC) $(AM_CFLAGS) $(CFLAGS) $(AM_LDFLAGS) $(LDFLAGS) \
 		-shared -Wl,-soname,$@ -Wl,--as-needed -Wl,-z,nodelete \
+		-Wl,-Bsymbolic-functions \
 		-Wl,--version-script,$(top_srcdir)/src/nccl/nccl.map \
 		-o $@ $(gtopo_nccl_objects) libgtopo_core.a \
 		$(NCCL_DEPENDENCIES) $(VERBS_LIBS) $(CUDA_LIBS) $(LIBS)

@@ -85,7 +85,7 @@ static int gt_task_make(struct gt_task *task, struct gt_err *err)
 	return rc ? rc : gt_task_equip(face, team, err);
 }
 
-/* Splits of a parent have their rounds in the order of their calls. */
+/* Splits of a parent have their rounds in the order in which they begin. */
 static int gt_task_await_turn(struct gt_task *task, struct gt_err *err)
 {
 	struct gt_face *parent = task->face;
@@ -218,6 +218,16 @@ static int gt_task_has_lost(const struct gt_face *face)
 	       gt_world_failed(face->team->world, &err);
 }
 
+/* Others may still wait for what has failed only here. */
+static void gt_task_tell(const struct gt_task *task, const char *why)
+{
+	const struct gt_face *made =
+		task->kind == GT_TASK_MAKE ? task->face : task->made;
+
+	if (made && atomic_load(&made->comm) && made->team->world)
+		gt_world_abort(made->team->world, why);
+}
+
 static void gt_task_free(struct gt_task *task)
 {
 	gt_face_put(task->face);
@@ -242,6 +252,7 @@ static void *gt_task_main(void *arg)
 		task->result = rc == GT_EINPUT ? GT_NCCL_INVALID_USAGE
 			       : lost          ? GT_NCCL_REMOTE_ERROR
 					       : GT_NCCL_SYSTEM_ERROR;
+		gt_task_tell(task, err.text);
 	}
 	gt_task_deliver(task);
 	if (task->result && task->kind == GT_TASK_SPLIT && !task->blocking)
@@ -251,6 +262,23 @@ static void *gt_task_main(void *arg)
 	atomic_fetch_sub(&task->face->pending, 1);
 	gt_task_free(task);
 	return NULL;
+}
+
+/*
+ * What a communicator knows at once, in the order of the calls.  A task that is
+ * dropped never comes here, so it leaves no gap between the turns of others.
+ */
+static void gt_task_begin(struct gt_task *task)
+{
+	struct gt_face *face = task->face;
+
+	if (task->kind == GT_TASK_FINALIZE)
+		atomic_store(&face->finalized, 1);
+	if (task->kind != GT_TASK_SPLIT)
+		return;
+	pthread_mutex_lock(&face->mutex);
+	task->turn = face->nsplits++;
+	pthread_mutex_unlock(&face->mutex);
 }
 
 /*
@@ -287,6 +315,7 @@ gt_nccl_result gt_tasks_run(struct gt_task *tasks)
 
 		next = task->next;
 		task->next = NULL;
+		gt_task_begin(task);
 		gt_task_start(task);
 		if (blocking) {
 			*last = task;

@@ -22,6 +22,26 @@ load common
 	[[ $out == *libnccl.so.2:libm.so.6 ]]
 }
 
+@test "the command may open as many files as before" {
+	nm -D "$(dirname "$GTOPO")/libnccl.so.2" |
+		grep -qE ' __(a|t|ub)san_' && skip "sanitizers are in it"
+	(($(ulimit -Hn) > 77)) || skip "no more files may be open"
+	ulimit -Sn 77
+	run_split gtopo exec -- sh -c 'ulimit -Sn; ulimit -Hn'
+	[ "$out" = "77"$'\n'"$(ulimit -Hn)" ]
+}
+
+@test "a library that the loader cannot be told of is refused" {
+	for dir in "a blank" "a:colon"; do
+		mkdir "$BATS_TEST_TMPDIR/$dir"
+		cp "$GTOPO" "$(dirname "$GTOPO")/libnccl.so.2" \
+			"$BATS_TEST_TMPDIR/$dir"
+		run_split "$BATS_TEST_TMPDIR/$dir/gtopo" exec true
+		[ "$status" -eq 3 ]
+		[[ $err == *"$dir/libnccl.so.2: LD_PRELOAD can name no file"* ]]
+	done
+}
+
 @test "what cannot be run is said" {
 	nm -D "$(dirname "$GTOPO")/libnccl.so.2" |
 		grep -qE ' __(a|t|ub)san_' && skip "sanitizers are in it"

@@ -248,6 +248,7 @@ static void body_premul(struct rank *rank)
 	     ncclAllReduce(&in, &out, 1, FLOAT, host, rank->comm, NULL));
 	OK(ncclRedOpDestroy(host, rank->comm));
 	WANT(ARGUMENT, ncclRedOpDestroy(host, rank->comm));
+	WANT(ARGUMENT, ncclRedOpDestroy(INT32_MIN, rank->comm));
 	WANT(ARGUMENT,
 	     ncclAllReduce(&in, &out, 1, DOUBLE, host, rank->comm, NULL));
 	sim_stream_sync(rank->stream);

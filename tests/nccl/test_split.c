@@ -1,6 +1,8 @@
 /* Splits: every colouring, keys, configurations, groups, and what is wrong. */
 #include "nccl/client.h"
 
+#include <time.h>
+
 enum { RANKS = 4, COLOURS = 3, COLOURINGS = 81 /* COLOURS to the RANKS */ };
 
 /* The colour of a rank in a colouring: 0, 1, or -1 for none. */
@@ -143,12 +145,59 @@ static void case_configs(void **state)
 	ranks_run(RANKS, body_configs);
 }
 
+static void nap(void *arg)
+{
+	const struct timespec a_while = {0, 5000000};
+
+	(void)arg;
+	nanosleep(&a_while, NULL);
+}
+
+/*
+ * A dropped group leaves nothing behind: neither a turn that the next split
+ * waits for, nor a communicator that was finalized.
+ */
+static void body_dropped(struct rank *rank)
+{
+	void *child = rank, *bad = rank;
+	int one = 1, out = 0;
+
+	OK(ncclGroupStart());
+	OK(ncclCommSplit(rank->comm, 0, 0, &child, NULL));
+	OK(ncclCommFinalize(rank->comm));
+	WANT(ARGUMENT, ncclCommSplit(NULL, 0, 0, &bad, NULL));
+	WANT(ARGUMENT, ncclGroupEnd());
+	IS(!child && !bad);
+	OK(ncclCommSplit(rank->comm, 0, 0, &child, NULL));
+	IS(child);
+	/* Operations of a group are done before it finalizes. */
+	sim_stream_call(rank->stream, nap, NULL);
+	OK(ncclGroupStart());
+	OK(ncclCommFinalize(child));
+	OK(ncclAllReduce(&one, &out, 1, INT32, SUM, child, rank->stream));
+	OK(ncclGroupEnd());
+	IS(out == RANKS);
+	WANT(ARGUMENT,
+	     ncclAllReduce(&one, &out, 1, INT32, SUM, child, rank->stream));
+	bad = rank;
+	WANT(ARGUMENT, ncclCommSplit(child, 0, 0, &bad, NULL));
+	IS(!bad);
+	OK(ncclCommDestroy(child));
+}
+
+static void case_dropped(void **state)
+{
+	(void)state;
+	ranks_run(RANKS, body_dropped);
+}
+
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
 		cmocka_unit_test(case_colourings),
 		cmocka_unit_test(case_groups),
 		cmocka_unit_test(case_configs),
+		cmocka_unit_test(case_dropped),
 	};
 
 	alarm(300);
