@@ -103,6 +103,16 @@ static uint64_t gt_choice_block_bytes(const struct gt_engine *engine,
 	       gt_dtype_bytes(req->dtype);
 }
 
+/* How many bytes have all blocks together, in one shot? */
+static uint64_t gt_choice_all_bytes(const struct gt_engine *engine,
+				    const struct gt_exec_request *req)
+{
+	uint64_t bytes = gt_choice_block_bytes(engine, req, GT_ALGO_ONE_SHOT);
+
+	return gt_coll_has_blocks(req->coll) ? bytes * engine->plan->nranks
+					     : bytes;
+}
+
 static uint32_t gt_choice_parts(uint64_t work, uint64_t most)
 {
 	return (uint32_t)((work + most - 1) / most);
@@ -140,9 +150,7 @@ static void gt_choice_size_direct(const struct gt_engine *engine,
 				  struct gt_algo_choice *choice)
 {
 	uint64_t bytes = gt_choice_block_bytes(engine, req, GT_ALGO_ONE_SHOT);
-	uint64_t all = gt_coll_has_blocks(req->coll)
-			       ? bytes * engine->plan->nranks
-			       : bytes;
+	uint64_t all = gt_choice_all_bytes(engine, req);
 	uint32_t most = gt_cuda_detour_leaves(choice, choice->max_blocks);
 
 	if (!choice->threads)
@@ -395,9 +403,7 @@ static void gt_choice_overlap(const struct gt_engine *engine,
 			      struct gt_algo_choice *choice)
 {
 	uint64_t bytes = gt_choice_block_bytes(engine, req, GT_ALGO_ONE_SHOT);
-	uint64_t all = gt_coll_has_blocks(req->coll)
-			       ? bytes * engine->plan->nranks
-			       : bytes;
+	uint64_t all = gt_choice_all_bytes(engine, req);
 	int reduces = gt_coll_reduces(req->coll);
 
 	if (!engine->all_peers_reachable ||
