@@ -51,24 +51,35 @@ static struct world {
 	uint32_t marks[RANKS]; /* of its event */
 	char *data[RANKS * RANKS], *scratch[RANKS * RANKS];
 	char *ll_buffers[RANKS * RANKS];
-	uint8_t *written[RANKS];
+	char *callers[RANKS]; /* buffers that no other process reaches */
+	struct gt_buffers buffers[RANKS];
+	uint8_t *written[RANKS], *written_callers[RANKS];
 	uint64_t head_bytes;      /* of all ranks' kernels that wait */
 	uint32_t begins, detours; /* of detours */
 } world;
 
+/* Does `to` lie in this memory?  Then it is written once. */
+static int note(char *to, uint64_t bytes, const char *memory, uint8_t *written)
+{
+	uint64_t most = 2 * world.engine.data_bytes;
+	uint64_t at = (uint64_t)(to - memory);
+
+	if (to < memory || at >= most)
+		return 0;
+	assert_in_range(at + bytes, 1, most);
+	for (uint64_t i = 0; i < bytes; i++)
+		assert_int_equal(written[at + i]++, 0);
+	return 1;
+}
+
 static void move(char *to, const char *from, uint64_t bytes)
 {
 	uint32_t n = world.plan.nranks, r = 0;
-	uint64_t at;
 
-	while (r < n && (to < world.data[r] ||
-			 to >= world.data[r] + 2 * world.engine.data_bytes))
+	while (r < n && !note(to, bytes, world.data[r], world.written[r]) &&
+	       !note(to, bytes, world.callers[r], world.written_callers[r]))
 		r++;
 	assert_in_range(r, 0, n - 1);
-	at = (uint64_t)(to - world.data[r]);
-	assert_in_range(at + bytes, 1, 2 * world.engine.data_bytes);
-	for (uint64_t i = 0; i < bytes; i++)
-		assert_int_equal(world.written[r][at + i]++, 0);
 	memcpy(to, from, bytes);
 }
 
@@ -195,6 +206,8 @@ static void open_world(uint32_t n, uint64_t data_bytes)
 		world.data[r] = aligned_alloc(4096, 2 * data_bytes);
 		world.scratch[r] = aligned_alloc(4096, data_bytes);
 		world.written[r] = malloc(2 * data_bytes);
+		world.callers[r] = aligned_alloc(4096, 2 * data_bytes);
+		world.written_callers[r] = malloc(2 * data_bytes);
 	}
 	/* All ranks see the same addresses. */
 	for (uint32_t i = n; i < n * n; i++) {
@@ -210,6 +223,8 @@ static void close_world(void)
 		free(world.data[r]);
 		free(world.scratch[r]);
 		free(world.written[r]);
+		free(world.callers[r]);
+		free(world.written_callers[r]);
 	}
 }
 
@@ -386,6 +401,68 @@ static void test_heads(void **state)
 	close_world();
 }
 
+/* Give each rank a caller's buffers, with its input, which lie as its own. */
+static void fill_callers(struct gt_exec_request *req)
+{
+	uint64_t elem = gt_dtype_bytes(req->dtype);
+
+	for (uint32_t r = 0; r < world.plan.nranks; r++) {
+		struct gt_cuda_span span;
+		char *input;
+
+		req->buffers = NULL;
+		span = gt_cuda_span_of(&world.engine, req, r, r);
+		memset(world.written[r], 0, 2 * world.engine.data_bytes);
+		memset(world.written_callers[r], 0,
+		       2 * world.engine.data_bytes);
+		memset(world.callers[r], UNTOUCHED,
+		       2 * world.engine.data_bytes);
+		input = world.callers[r] + (span.input - world.data[r]);
+		for (uint64_t i = 0; i < span.input_count * elem; i++)
+			input[i] = (char)value(r, i);
+		world.buffers[r] = (struct gt_buffers){
+			input,
+			world.callers[r] + (span.output - world.data[r])};
+	}
+	req->buffers = world.buffers;
+}
+
+/*
+ * Ranks that cannot reach each other's buffers fetch from the engine's.  What a
+ * rank fetches another one has staged before; as copies are done at once here,
+ * all is done twice, and the second time finds what the first has staged.
+ */
+static void test_pulls(void **state)
+{
+	static const uint64_t counts[] = {1, 1031, SMALL_BYTES};
+	struct gt_exec_request req = {.op = GT_REDOP_SUM};
+
+	(void)state;
+	for (uint32_t n = 1; n <= RANKS; n++) {
+		open_world(n, (RANKS + 1) * SMALL_BYTES);
+		world.engine.access = GT_CUDA_ACCESS_STAGED;
+		for (uint32_t i = 0; i < NCOLLS * 3 * 2 * n; i++) {
+			req.root = i % n;
+			req.coll = colls[i / n % NCOLLS];
+			req.inplace = i / n / NCOLLS % 2;
+			req.dtype = GT_DTYPE_INT8;
+			req.count = counts[i / n / NCOLLS / 2];
+			for (uint32_t r = 0; r < 2 * n; r++) {
+				if (r % n == 0)
+					fill_callers(&req);
+				assert_int_equal(
+					gt_cuda_ce_launch(&world.engine, &req,
+							  r % n),
+					0);
+			}
+			for (uint32_t r = 0; r < n; r++)
+				check(&req, r);
+			assert_int_equal(world.head_bytes, 0);
+		}
+		close_world();
+	}
+}
+
 /* A graph of one operation many times has as many edges for each. */
 static void test_edges(void **state)
 {
@@ -411,9 +488,8 @@ static void test_edges(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_small),
-		cmocka_unit_test(test_head),
-		cmocka_unit_test(test_heads),
+		cmocka_unit_test(test_small), cmocka_unit_test(test_head),
+		cmocka_unit_test(test_heads), cmocka_unit_test(test_pulls),
 		cmocka_unit_test(test_edges),
 	};
 
