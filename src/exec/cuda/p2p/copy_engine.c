@@ -261,6 +261,20 @@ static void gt_ce_pull(struct gt_ce *at, int sums)
 	}
 }
 
+/* Send blocks to those that get them, but for their first `head` bytes. */
+static void gt_ce_push(struct gt_ce *at, uint64_t head)
+{
+	uint64_t bytes = at->flow.count * at->elem_bytes;
+
+	for (uint32_t i = 1; i < at->flow.nranks; i++) {
+		uint32_t d = gt_ce_peer(at, i);
+
+		if (at->flow.to >> d & 1)
+			gt_ce_copy(at, gt_ce_to(at, d) + head,
+				   gt_ce_from(at, d) + head, bytes - head);
+	}
+}
+
 /*
  * Copy blocks to their places, behind a barrier.  Kernels move beside the
  * copies the own block, which would hold them up, and the head.  Copies come 8
@@ -271,7 +285,6 @@ static void gt_ce_pull(struct gt_ce *at, int sums)
 static void gt_ce_blocks(struct gt_ce *at)
 {
 	const struct gt_p2p *flow = &at->flow;
-	uint64_t bytes = flow->count * at->elem_bytes;
 	uint64_t head = gt_ce_head(at);
 	uint32_t own = flow->to & 1u << at->rank;
 	/* A branch without work would only collect edges of a graph. */
@@ -290,14 +303,8 @@ static void gt_ce_blocks(struct gt_ce *at)
 	gt_ce_detour(at);
 	if (gt_cuda_pulls(at->engine))
 		gt_ce_pull(at, 0);
-	for (uint32_t i = 1; i < flow->nranks && !gt_cuda_pulls(at->engine);
-	     i++) {
-		uint32_t d = gt_ce_peer(at, i);
-
-		if (flow->to >> d & 1)
-			gt_ce_copy(at, gt_ce_to(at, d) + head,
-				   gt_ce_from(at, d) + head, bytes - head);
-	}
+	else
+		gt_ce_push(at, head);
 	if (beside)
 		gt_ce_after(at, at->me->stream, at->me->side);
 }
