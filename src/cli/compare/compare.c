@@ -94,13 +94,7 @@ static int price_plan(const struct gt_plan *plan, struct gt_arena *arena,
 	struct gt_buf json = GT_BUF_INIT;
 	struct gt_json_doc *doc;
 	struct gt_json root;
-	int rc = gt_predict(&(struct gt_prediction){.plan = plan,
-						    .coll = plan->coll,
-						    .begin_bytes = 1 << 10,
-						    .end_bytes = 1ull << 30,
-						    .factor = 2,
-						    .json = 1},
-			    &json, err);
+	int rc = gt_predict_own(plan, &json, err);
 
 	if (!rc)
 		rc = gt_json_parse(side->file, gt_buf_text(&json), json.len,

@@ -58,13 +58,7 @@ static int add_predicted(struct curves *all, const struct gt_plan *plan,
 {
 	struct gt_buf json = GT_BUF_INIT;
 	struct gt_json root, rows;
-	int rc = gt_predict(&(struct gt_prediction){.plan = plan,
-						    .coll = plan->coll,
-						    .begin_bytes = 1 << 10,
-						    .end_bytes = 1ull << 30,
-						    .factor = 2,
-						    .json = 1},
-			    &json, err);
+	int rc = gt_predict_own(plan, &json, err);
 
 	if (!rc)
 		rc = gt_page_parse(&json, &all->predicted, err);

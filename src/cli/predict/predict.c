@@ -155,3 +155,16 @@ int gt_predict(const struct gt_prediction *ask, struct gt_buf *out,
 	gt_cost_free(model);
 	return !rc && out->failed ? gt_err_nomem(err) : rc;
 }
+
+int gt_predict_own(const struct gt_plan *plan, struct gt_buf *out,
+		   struct gt_err *err)
+{
+	const struct gt_prediction ask = {.plan = plan,
+					  .coll = plan->coll,
+					  .begin_bytes = 1 << 10,
+					  .end_bytes = 1 << 30,
+					  .factor = 2,
+					  .json = 1};
+
+	return gt_predict(&ask, out, err);
+}

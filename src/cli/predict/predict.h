@@ -32,4 +32,11 @@ struct gt_prediction {
 int gt_predict(const struct gt_prediction *ask, struct gt_buf *out,
 	       struct gt_err *err);
 
+/*
+ * Append the rows of the plan's own collective from 1 KiB to 1 GiB as JSON, for
+ * commands that show or compare them.
+ */
+int gt_predict_own(const struct gt_plan *plan, struct gt_buf *out,
+		   struct gt_err *err);
+
 #endif
