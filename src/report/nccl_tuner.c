@@ -18,13 +18,13 @@ enum {
 	GT_TUNER_WORD = 16,
 };
 
-/* A forced way has to win by more than noise does. */
+/* The default has to win by more than noise does to be missed. */
 #define GT_TUNER_WORTH 0.98
 
-/* The fastest way at one size; `algo` is "" where that is the default. */
+/* The fastest forced way at one size; `missed`: the default is faster. */
 struct gt_tuner_row {
 	char coll[GT_TUNER_WORD], algo[GT_TUNER_WORD], proto[GT_TUNER_WORD];
-	int channels;
+	int channels, missed;
 	uint32_t ranks;
 	int64_t bytes;
 };
@@ -80,8 +80,10 @@ static int gt_tuner_fastest(const struct gt_json *variants,
 			best = way;
 		}
 	}
-	if (least && (!usual || least < usual * GT_TUNER_WORTH))
+	if (least) {
 		*row = best;
+		row->missed = usual && usual < least * GT_TUNER_WORTH;
+	}
 	return GT_OK;
 }
 
@@ -131,7 +133,7 @@ static int gt_tuner_read_row(struct gt_tuner *tuner, const struct gt_json *json,
 	if (!forced)
 		return GT_OK;
 	tuner->stats->nrows++;
-	tuner->stats->nforced += row.algo[0] != '\0';
+	tuner->stats->nmissed += row.missed != 0;
 	tuner->rows[tuner->n++] = row;
 	return GT_OK;
 }
@@ -163,14 +165,15 @@ static int gt_tuner_same_way(const struct gt_tuner_row *a,
 
 /*
  * Returns the most bytes for which a row's way is taken: up to the middle, in
- * powers, between its size and the next; for the largest size, that itself.
+ * powers, between its size and the next; for the largest size there is no end,
+ * since what no line names would go through one channel.
  */
 static int64_t gt_tuner_until(const struct gt_tuner *tuner, uint32_t i)
 {
 	const struct gt_tuner_row *row = &tuner->rows[i];
 
 	if (i + 1 == tuner->n || !gt_tuner_same_group(row, row + 1))
-		return row->bytes;
+		return INT64_MAX;
 	return (int64_t)sqrt((double)row->bytes * (double)row[1].bytes);
 }
 
@@ -206,15 +209,12 @@ static void gt_tuner_print(const struct gt_tuner *tuner, struct gt_buf *out)
 		if (i + 1 < tuner->n && gt_tuner_same_group(row, row + 1) &&
 		    gt_tuner_same_way(row, row + 1))
 			continue;
-		if (row->algo[0]) {
-			gt_buf_printf(
-				out,
-				"%s,%" PRId64 ",%" PRId64 ",%s,%s,%d,%" PRId64
-				",%" PRIu32 ",-1,0\n",
-				row->coll, from, until, row->algo, row->proto,
-				row->channels, tuner->nodes, row->ranks);
-			tuner->stats->nlines++;
-		}
+		gt_buf_printf(out,
+			      "%s,%" PRId64 ",%" PRId64 ",%s,%s,%d,%" PRId64
+			      ",%" PRIu32 ",-1,-1\n",
+			      row->coll, from, until, row->algo, row->proto,
+			      row->channels, tuner->nodes, row->ranks);
+		tuner->stats->nlines++;
 		from = until + 1;
 	}
 }
@@ -256,6 +256,12 @@ static int gt_tuner_read(struct gt_tuner *tuner, const struct gt_json *rows,
 	return rc;
 }
 
+static const char gt_tuner_head[] =
+	"# NCCL's example tuner has one channel for what no line names: other\n"
+	"# collectives, numbers of nodes and of ranks.\n"
+	"# collective,min_bytes,max_bytes,algorithm,protocol,channels,nNodes,"
+	"nRanks,numPipeOps,regBuff\n";
+
 int gt_nccl_tuner_write(const struct gt_json *race, struct gt_buf *out,
 			struct gt_nccl_tuner_stats *stats, struct gt_err *err)
 {
@@ -283,9 +289,7 @@ int gt_nccl_tuner_write(const struct gt_json *race, struct gt_buf *out,
 		rc = gt_tuner_no_twins(&tuner, &rows, err);
 	}
 	if (!rc) {
-		gt_buf_puts(out, "# collective,min_bytes,max_bytes,algorithm,"
-				 "protocol,channels,nNodes,nRanks,numPipeOps,"
-				 "regBuff\n");
+		gt_buf_puts(out, gt_tuner_head);
 		gt_tuner_print(&tuner, out);
 	}
 	free(tuner.rows);
