@@ -70,3 +70,12 @@ balanced() {
 	want 2 "gtopo steps: large.json: has 1016 ranks; name one with --rank"
 	gtopo steps --rank 1015 large.json | grep -q '^  rank 1015 '
 }
+
+@test "plans need not say which GPUs their ranks are" {
+	for plan in "$GTOPO_SRC"/tests/cases/plan/good/*/plan.json; do
+		gtopo steps "$plan" >steps.txt
+	done
+	gtopo run -q --device host -e 1K -n 1 --trace trace.json --plan \
+		"$GTOPO_SRC/tests/cases/plan/good/minimal/plan.json" >run.txt
+	grep -F 'rank 0 unnamed' trace.json
+}

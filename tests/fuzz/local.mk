@@ -9,6 +9,10 @@ EXTRA_PROGRAMS += \
 %C%_fuzz_plan_json_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 %C%_fuzz_topo_xml_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 
+# Whole commands on files that are nearly right.
+cli_tests += %D%/commands.sh
+EXTRA_DIST += %D%/commands.py
+
 EXTRA_DIST += %D%/fuzz.sh %D%/round_trip.h %D%/cluster.dict \
 	%D%/cluster.seed %D%/synth.dict %D%/topo_xml.dict
 CLEANFILES += %D%/fuzz_cluster %D%/fuzz_import %D%/fuzz_nccl \

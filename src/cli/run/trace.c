@@ -129,6 +129,14 @@ static void put_name(struct document *t, const char *kind, uint32_t rank,
 	gt_json_end(&json);
 }
 
+/* Plans need not say which GPU a rank is. */
+static const char *device_of(const struct gt_plan *plan, uint32_t rank)
+{
+	const char *device = plan->ranks[rank].device;
+
+	return device ? device : "unnamed";
+}
+
 /* Write the rank's name, and each thread's at its first step. */
 static void put_names(struct document *t, uint32_t rank)
 {
@@ -137,7 +145,7 @@ static void put_names(struct document *t, uint32_t rank)
 	struct gt_buf name = GT_BUF_INIT;
 	char thread[64];
 
-	gt_buf_printf(&name, "rank %u %s", rank, t->plan->ranks[rank].device);
+	gt_buf_printf(&name, "rank %u %s", rank, device_of(t->plan, rank));
 	put_name(t, "process_name", rank, NULL, name.failed ? "" : name.text);
 	gt_buf_release(&name);
 	for (uint64_t i = 0; i < me->nsteps; i++, step++) {
@@ -208,7 +216,6 @@ static void put_run(struct document *t, const struct gt_exec_request *req)
 static void tell_slowest(const struct gt_cmd_args *args,
 			 const struct document *t)
 {
-	const struct gt_plan_rank *ranks = t->plan->ranks;
 	const struct gt_trace_link *link;
 	uint32_t from, to;
 
@@ -218,7 +225,7 @@ static void tell_slowest(const struct gt_cmd_args *args,
 	gt_cmd_warn(args,
 		    "the slowest link: rank %u (%s) to rank %u (%s), %.2f GB/s "
 		    "while it carried %.1f MB; rank %u waited for it %.1f us",
-		    from, ranks[from].device, to, ranks[to].device,
+		    from, device_of(t->plan, from), to, device_of(t->plan, to),
 		    gt_trace_gbs(link), (double)link->bytes / 1e6, to,
 		    (double)t->trace->ranks[to].waits_ns[from] / 1e3);
 }

@@ -141,6 +141,19 @@ struct part {
 	struct gt_buf *out;
 };
 
+/* Plans need not say which GPU a rank is. */
+static void put_name(const struct part *part)
+{
+	const char *device = part->ask->plan->ranks[part->want.rank].device;
+
+	gt_buf_printf(part->out, "  rank %" PRIu32, part->want.rank);
+	if (!device)
+		return;
+	gt_buf_puts(part->out, " (");
+	gt_buf_put_plain(part->out, device);
+	gt_buf_puts(part->out, ")");
+}
+
 static int put_lane(const struct part *part, uint32_t nlanes,
 		    struct gt_arena *arena, struct gt_err *err)
 {
@@ -149,10 +162,7 @@ static int put_lane(const struct part *part, uint32_t nlanes,
 
 	if (rc || !program.nsteps)
 		return rc;
-	gt_buf_printf(part->out, "  rank %" PRIu32 " (", part->want.rank);
-	gt_buf_put_plain(part->out,
-			 part->ask->plan->ranks[part->want.rank].device);
-	gt_buf_puts(part->out, ")");
+	put_name(part);
 	if (nlanes > 1)
 		gt_buf_printf(part->out, ", lane %" PRIu32, part->want.lane);
 	gt_buf_puts(part->out, "\n");
