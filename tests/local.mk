@@ -19,6 +19,7 @@ include tests/fuzz/local.mk
 include tests/plan/local.mk
 include tests/verbs/local.mk
 include tests/gpu/local.mk
+include tests/sim/local.mk
 include tests/nccl/local.mk
 
 gates += \

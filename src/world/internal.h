@@ -64,6 +64,7 @@ struct gt_world {
 	struct gt_buf all;            /* what all have told in it */
 	int orphan;                   /* process 0 is gone, or silent */
 	int by_silence;               /* silent: others may still hear it */
+	int gave_up; /* process 0: on those that have not come */
 	int closing;
 	int64_t closing_ns; /* how long the thread has been closing */
 	int64_t still_ns; /* how long a round has waited while nobody gets on */

@@ -191,6 +191,30 @@ static int gt_connect_read(int fd, void *bytes, size_t len,
 	return 1;
 }
 
+/* Send all of it, as gt_connect_read() reads. */
+static int gt_connect_write(int fd, const void *bytes, size_t len,
+			    const struct gt_net_deadline *deadline)
+{
+	struct pollfd wait = {.fd = fd, .events = POLLOUT};
+	size_t at = 0;
+	ssize_t sent;
+	int nap_ms;
+
+	while (at < len) {
+		nap_ms = gt_net_poll_ms(deadline);
+		if (!nap_ms)
+			return 0;
+		if (poll(&wait, 1, nap_ms) < 1)
+			continue;
+		sent = send(fd, (const char *)bytes + at, len - at,
+			    MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (sent < 0 && errno != EAGAIN && errno != EINTR)
+			return 0;
+		at += sent > 0 ? (size_t)sent : 0;
+	}
+	return 1;
+}
+
 enum gt_connect_state {
 	GT_CONNECT_OPEN,
 	GT_CONNECT_TURNED_AWAY, /* turned away before the end */
@@ -214,8 +238,7 @@ static enum gt_connect_state gt_connect_once(
 	if (!gt_auth_check_greeting(&greeting))
 		return GT_CONNECT_FOREIGN;
 	if (!gt_auth_answer(secret, &greeting, &answer) ||
-	    send(fd, &answer, sizeof(answer), MSG_NOSIGNAL) !=
-		    (ssize_t)sizeof(answer) ||
+	    !gt_connect_write(fd, &answer, sizeof(answer), deadline) ||
 	    !gt_connect_read(fd, &proof, sizeof(proof), deadline))
 		return GT_CONNECT_TURNED_AWAY;
 	return gt_auth_check_proof(secret, &greeting, &answer, &proof)

@@ -162,11 +162,22 @@ static void gt_world_heed_interrupt(struct gt_world *world)
 			      world->members[world->config.rank].called);
 }
 
+/*
+ * May others come yet, who would find nobody to tell them why the job has
+ * failed?  A parent tells them.
+ */
+static int gt_world_has_latecomers(const struct gt_world *world)
+{
+	return gt_world_is_root(world) && atomic_load(&world->failed) &&
+	       world->nhere < world->config.size && !world->gave_up &&
+	       !world->config.has_parent;
+}
+
 /* Has everything been said and heard, or does it take too long? */
 static int gt_world_is_over(struct gt_world *world, int64_t passed_ns)
 {
 	int64_t linger_ns = world->config.timeout_ns / 8;
-	int open = 0;
+	int open = gt_world_has_latecomers(world);
 
 	/* gt_world_watch() decides after three quarters of the limit. */
 	if (linger_ns > GT_WORLD_LINGER_NS)

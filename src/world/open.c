@@ -140,6 +140,7 @@ static int gt_world_gather(struct gt_world *world, struct gt_err *err)
 			at += (size_t)snprintf(missing + at,
 					       sizeof(missing) - at, "%s%u",
 					       at ? ", " : "", r);
+	world->gave_up = rc != 0;
 	if (at)
 		gt_world_fail(world, "process %s did not come within %.1f s",
 			      missing, (double)limit_ns / 1e9);

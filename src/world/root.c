@@ -28,35 +28,48 @@ static void gt_root_refuse(struct gt_wire *wire, const char *why)
 	gt_wire_close(wire);
 }
 
-void gt_root_enter(void *arg, struct gt_wire *wire,
-		   const struct gt_auth_answer *answer)
+/* Why a process that knows the secret may not come in; "": it may. */
+static void gt_root_object(const struct gt_world *world,
+			   const struct gt_auth_answer *answer, char why[128])
 {
-	struct gt_world *world = arg;
-	struct gt_member *member;
-	char why[128];
-
-	if (atomic_load(&world->failed)) {
-		gt_root_refuse(wire, world->why);
-		return;
-	}
 	why[0] = '\0';
 	if (answer->kind != GT_CONNECTION_CONTROL)
-		snprintf(why, sizeof(why), "this is the door for control");
+		snprintf(why, 128, "this is the door for control");
 	else if (answer->size != world->config.size)
-		snprintf(why, sizeof(why), "the job has %u processes, not %u",
+		snprintf(why, 128, "the job has %u processes, not %u",
 			 world->config.size, answer->size);
 	else if (!answer->rank || answer->rank >= world->config.size ||
 		 world->members[answer->rank].state != GT_MEMBER_ABSENT)
-		snprintf(why, sizeof(why), "there is a process %u already",
+		snprintf(why, 128, "there is a process %u already",
 			 answer->rank);
+}
+
+/*
+ * Who comes when the job has failed is let in all the same, to hear the reason:
+ * a connection that is closed at once can lose its last words.
+ */
+void gt_root_enter(void *arg, struct gt_wire *wire,
+		   const struct gt_auth_answer *answer)
+{
+	struct gt_frame end = {.type = GT_FRAME_ABORT};
+	struct gt_world *world = arg;
+	int failed = atomic_load(&world->failed);
+	struct gt_member *member;
+	char why[128];
+
+	gt_root_object(world, answer, why);
 	if (*why) {
-		gt_root_refuse(wire, why);
+		gt_root_refuse(wire, failed ? world->why : why);
 		return;
 	}
 	member = &world->members[answer->rank];
 	member->wire = *wire;
 	member->state = GT_MEMBER_HERE;
 	world->nhere++;
+	end.bytes = (uint32_t)strlen(world->why);
+	end.payload = world->why;
+	if (failed)
+		gt_wire_put(&member->wire, &end);
 	pthread_cond_broadcast(&world->changed);
 }
 

@@ -1,0 +1,18 @@
+# Whole jobs in a simulated system, each of one seed: sim.h.
+check_PROGRAMS += %D%/sim_world
+%C%_sim_world_SOURCES = %D%/sim.h %D%/sched.c %D%/net.c %D%/wrap.c %D%/world.c
+%C%_sim_world_LDADD = $(gtopo_LDADD)
+sim_wrap = -Wl,--wrap=socket,--wrap=eventfd,--wrap=bind,--wrap=listen
+sim_wrap += -Wl,--wrap=accept,--wrap=connect,--wrap=poll,--wrap=read
+sim_wrap += -Wl,--wrap=write,--wrap=recv,--wrap=send,--wrap=shutdown
+sim_wrap += -Wl,--wrap=close,--wrap=fcntl,--wrap=setsockopt
+sim_wrap += -Wl,--wrap=getsockopt,--wrap=getsockname,--wrap=getpeername
+sim_wrap += -Wl,--wrap=getrandom,--wrap=clock_gettime,--wrap=nanosleep
+sim_wrap += -Wl,--wrap=pthread_create,--wrap=pthread_join
+sim_wrap += -Wl,--wrap=pthread_mutex_lock,--wrap=pthread_mutex_unlock
+sim_wrap += -Wl,--wrap=pthread_cond_wait,--wrap=pthread_cond_timedwait
+sim_wrap += -Wl,--wrap=pthread_cond_broadcast,--wrap=pthread_cond_init
+sim_wrap += -Wl,--wrap=pthread_cond_destroy
+%C%_sim_world_LDFLAGS = $(AM_LDFLAGS) $(sim_wrap)
+
+cli_tests += %D%/worlds.sh
