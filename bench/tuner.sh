@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Is NCCL faster with the table that gtopo makes for its example tuner?
 #
-#     bench/tuner.sh [-b MIN] [-e MAX] [-n TURNS] [-t SECONDS] \
+#     bench/tuner.sh [-b MIN] [-e MAX] [-n TURNS] [-t SECONDS] [-S] \
 #             PLUGIN PLAN VS-NCCL GTOPO OUT
 #
 # VS-NCCL -F measures NCCL's ways on the GPUs of PLAN, GTOPO makes the table,
@@ -9,17 +9,19 @@
 # process of its own, since NCCL loads one tuner a process.  PLUGIN is
 # libnccl-tuner-example.so, made from plugins/tuner/example of NCCL's sources.
 # OUT/tuner.conf is the table, OUT/tuner.txt the figures: the median of the
-# turns' times and of their ratios.  Status 1 when NCCL is not faster with it.
+# turns' times and of their ratios.  -S goes to VS-NCCL: ranks share GPUs.  Status 1 when NCCL is not faster with it.
 # Needs python3.
 set -eu
+trap 'echo "tuner.sh: line $LINENO: status $?" >&2' ERR
 
-min=1024 max=16777216 turns=5 seconds=150
-while getopts b:e:n:t: option; do
+min=1024 max=16777216 turns=5 seconds=150 shared=
+while getopts b:e:n:t:S option; do
 	case $option in
 	b) min=$OPTARG ;;
 	e) max=$OPTARG ;;
 	n) turns=$OPTARG ;;
 	t) seconds=$OPTARG ;;
+	S) shared=-S ;;
 	*) sed -n '2,/^set/{/^#/p;}' "$0" >&2; exit 2 ;;
 	esac
 done
@@ -31,7 +33,7 @@ trap 'rm -rf "$work"' EXIT
 
 for coll in allreduce allgather reducescatter; do
 	NCCL_TUNER_PLUGIN=none "$race" -F -b "$min" -e "$max" -f 4 -r 5 \
-		-m stream -c "$coll" -t "$seconds" "$plan" \
+		-m stream -c "$coll" -t "$seconds" $shared "$plan" \
 		>"$work/forced-$coll.json"
 	"$gtopo" export --to nccl-tuner "$work/forced-$coll.json" \
 		>"$work/$coll.conf"
@@ -45,7 +47,7 @@ turn() {
 	[ "$1" = without ] || tuner=$plugin
 	NCCL_TUNER_PLUGIN=$tuner NCCL_TUNER_CONFIG_FILE=$out/tuner.conf \
 		"$race" -b "$min" -e "$max" -f 4 -r 5 -m stream -c "$3" \
-		-t "$seconds" "$plan" >"$work/$1-$3-$2.json"
+		-t "$seconds" $shared "$plan" >"$work/$1-$3-$2.json"
 }
 for coll in allreduce allgather reducescatter; do
 	for ((i = 0; i < turns; i++)); do

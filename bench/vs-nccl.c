@@ -5,7 +5,7 @@
  *
  *     vs-nccl [-b MIN] [-e MAX] [-f FACTOR] [-r ROUNDS] [-m stream|graph]
  *             [-t SECONDS] [-c COLL] [-C COMMIT] [-p] [-k BLOCKS]
- *             [-n PROCS [-l LINK]] [-F] PLAN
+ *             [-n PROCS [-l LINK]] [-F] [-S] PLAN
  *
  * With -n as so many processes; with -l as many hosts: gtopo's go over that
  * link, NCCL's over sockets.  Messages go the fastest way that the engine
@@ -17,8 +17,11 @@
  * start.
  *
  * With -F NCCL's default races against itself with algorithm, protocol and
- * number of channels forced, for `gtopo export --to nccl-tuner`.  Each way has
+ * number of channels forced, without gtopo, for `gtopo export --to nccl-tuner`.  Each way has
  * buffers of MAX bytes of its own, so that MAX should be 64 MiB or so.
+ *
+ * With -S ranks share the GPUs that there are, whatever the plan says, which NCCL
+ * (2.30 on) does with NCCL_MULTI_RANK_GPU_ENABLE=1 alone.
  *
  * One JSON object on stdout, complete however it ends.  Status: 0 all right,
  * 1 wrong data, 2 usage or plan at fault, 3 a failure or overtime.
@@ -70,6 +73,7 @@ struct race {
 	int best;
 	uint32_t max_blocks; /* gtopo's; 0: any */
 	int forced;          /* NCCL's ways are those that are forced */
+	int shared;          /* ranks share GPUs */
 	uint32_t procs;
 	const char *link;
 	struct gt_world *world;
@@ -181,9 +185,11 @@ static void connect_row(struct race *race, struct row *row)
 /* Everyone in each round; the first starts one later in the next round. */
 static int measure_row(const struct race *race, struct row *row)
 {
+	int runners = race->forced ? RACE_GTOPO : RACE_RUNNERS;
+
 	for (uint32_t round = 0; round < row->rounds + 1; round++)
-		for (int i = 0; i < RACE_RUNNERS; i++) {
-			int who = (i + (int)round) % RACE_RUNNERS;
+		for (int i = 0; i < runners; i++) {
+			int who = (i + (int)round) % runners;
 			double us = run_one(race, row, who);
 
 			if (us < 0 && who == RACE_GTOPO)
@@ -232,30 +238,38 @@ static void print_ratio(const struct row *row, const char *name, int variant)
 	       gt_quantile(ratios, row->rounds, 0.05));
 }
 
-static void print_row(struct race *race, const struct row *row)
+static void print_gtopo(const struct race *race, const struct row *row)
 {
-	double us = gt_quantile(row->us[RACE_GTOPO], row->rounds, 0.5), other;
-	int best = best_of(row), n = 0;
+	double us = gt_quantile(row->us[RACE_GTOPO], row->rounds, 0.5);
 	struct gt_algo_choice choice = {.algo = 0};
 	struct gt_err err;
 
 	gt_err_init(&err);
 	gt_engine_cuda.algo_choice(race->engine, &row->req, &choice, &err);
-
-	printf("%s\n  {\"ranks\": %u, \"coll\": \"%s\", \"dtype\": \"%s\", "
-	       "\"op\": \"%s\", \"inplace\": false, \"bytes\": %llu, "
-	       "\"graph\": %s, \"rounds\": %u,\n   \"gtopo\": {\"time_us\": "
+	printf(",\n   \"gtopo\": {\"time_us\": "
 	       "%.2f, "
 	       "\"busbw_gbs\": %.2f, \"wrong\": %llu, \"algo\": \"%s\", "
 	       "\"protocol\": \"%s\", \"blocks\": %u, "
 	       "\"detour_permille\": %u}",
+	       us, busbw(race, row, us), (unsigned long long)row->wrong,
+	       gt_algo_name(choice.algo), gt_protocol_name(choice.protocol),
+	       choice.blocks, choice.detour_permille);
+}
+
+static void print_row(struct race *race, const struct row *row)
+{
+	int best = best_of(row), n = 0;
+	double other;
+
+	printf("%s\n  {\"ranks\": %u, \"coll\": \"%s\", \"dtype\": \"%s\", "
+	       "\"op\": \"%s\", \"inplace\": false, \"bytes\": %llu, "
+	       "\"graph\": %s, \"rounds\": %u",
 	       race->rows++ ? "," : "", race->plan->nranks,
 	       gt_coll_name(row->req.coll), gt_dtype_name(row->req.dtype),
 	       gt_redop_name(row->req.op), (unsigned long long)row->bytes,
-	       race->graph ? "true" : "false", row->rounds, us,
-	       busbw(race, row, us), (unsigned long long)row->wrong,
-	       gt_algo_name(choice.algo), gt_protocol_name(choice.protocol),
-	       choice.blocks, choice.detour_permille);
+	       race->graph ? "true" : "false", row->rounds);
+	if (!race->forced)
+		print_gtopo(race, row);
 	if (best >= 0) {
 		other = gt_quantile(row->us[best], row->rounds, 0.5);
 		printf(",\n   \"nccl\": {\"best\": \"%s\", \"time_us\": %.2f, "
@@ -273,8 +287,9 @@ static void print_row(struct race *race, const struct row *row)
 				       other);
 		}
 		printf("}}");
-		print_ratio(row, "ratio", best);
-		if (race->nccl[GT_NCCL_RING])
+		if (!race->forced)
+			print_ratio(row, "ratio", best);
+		if (!race->forced && race->nccl[GT_NCCL_RING])
 			print_ratio(row, "ratio_ring", GT_NCCL_RING);
 	}
 	printf("}");
@@ -298,7 +313,7 @@ static int race_row(struct race *race, enum gt_coll coll, enum gt_dtype dtype,
 		.count = bytes / gt_dtype_bytes(dtype) /
 			 (gt_coll_has_blocks(coll) ? n : 1),
 		.seed = bytes};
-	rc = check_row(race, &row);
+	rc = race->forced ? 0 : check_row(race, &row);
 	connect_row(race, &row);
 	if (!rc)
 		rc = measure_row(race, &row);
@@ -329,7 +344,10 @@ static int race_sizes(struct race *race, enum gt_coll coll, enum gt_dtype dtype)
 	return worst;
 }
 
-/* Bytes that are moved know no types; all-reduce has a second one. */
+/*
+ * Bytes that are moved know no types; all-reduce has a second one, but where
+ * NCCL's ways are forced, since its tuner is not told the type.
+ */
 static int race_colls(struct race *race)
 {
 	int worst = 0, rc;
@@ -339,7 +357,7 @@ static int race_colls(struct race *race)
 			continue;
 		rc = race_sizes(race, (enum gt_coll)c, GT_DTYPE_FLOAT);
 		worst = rc > worst ? rc : worst;
-		if (c == GT_COLL_ALLREDUCE && worst < 3)
+		if (c == GT_COLL_ALLREDUCE && !race->forced && worst < 3)
 			rc = race_sizes(race, (enum gt_coll)c, GT_DTYPE_BF16);
 		worst = rc > worst ? rc : worst;
 	}
@@ -351,26 +369,30 @@ static int race_modes(struct race *race)
 	int worst = 0, rc;
 
 	for (int graph = 0; graph < 2 && worst < 3; graph++) {
-		struct gt_engine_config config = {.plan = race->plan,
-						  .max_bytes = race->end,
-						  .graph = graph,
-						  .best = race->best,
-						  .max_blocks =
-							  race->max_blocks,
-						  .world = race->world,
-						  .link = race->link,
-						  .timeout_ns = 5000000000};
+		struct gt_engine_config config = {
+			.plan = race->plan,
+			.max_bytes = race->end,
+			.graph = graph,
+			.best = race->best,
+			.max_blocks = race->max_blocks,
+			.world = race->world,
+			.link = race->link,
+			.map = race->shared ? GT_DEVICE_SHARED
+					    : GT_DEVICE_BY_ID,
+			.timeout_ns = 5000000000};
 		struct gt_err err;
 
 		if (!(race->modes & 1 << graph))
 			continue;
 		gt_err_init(&err);
 		race->graph = graph;
-		if (gt_engine_cuda.open(&config, &race->engine, &err))
+		if (!race->forced &&
+		    gt_engine_cuda.open(&config, &race->engine, &err))
 			return fail(&err);
 		rc = race_colls(race);
 		worst = rc > worst ? rc : worst;
 		gt_engine_cuda.close(race->engine);
+		race->engine = NULL;
 	}
 	return worst;
 }
@@ -411,6 +433,23 @@ static void print_machine(const struct race *race)
 	fflush(stdout);
 }
 
+static int race_device(struct race *race, uint32_t rank)
+{
+	int gpus = 0;
+
+	if (race->shared && cudaGetDeviceCount(&gpus) == cudaSuccess && gpus) {
+		race->devices[rank] = (int)rank % gpus;
+		return 0;
+	}
+	if (cudaDeviceGetByPCIBusId(&race->devices[rank],
+				    race->plan->ranks[rank].device) ==
+	    cudaSuccess)
+		return 0;
+	fprintf(stderr, "vs-nccl: no GPU '%s'\n",
+		race->plan->ranks[rank].device);
+	return 2;
+}
+
 /* NCCL gets the same GPUs in the same order as the plan's ranks. */
 static int race_open(struct race *race, const char *path)
 {
@@ -428,12 +467,8 @@ static int race_open(struct race *race, const char *path)
 		return 2;
 	}
 	for (uint32_t r = 0; r < race->plan->nranks; r++)
-		if (cudaDeviceGetByPCIBusId(&race->devices[r],
-					    race->plan->ranks[r].device)) {
-			fprintf(stderr, "vs-nccl: no GPU '%s'\n",
-				race->plan->ranks[r].device);
+		if (race_device(race, r))
 			return 2;
-		}
 	return 0;
 }
 
@@ -493,7 +528,8 @@ static int usage(void)
 		"usage: vs-nccl [-b MIN] [-e MAX] [-f FACTOR] [-r ROUNDS]\n"
 		"               [-m stream|graph] [-t SECONDS] [-c COLL] "
 		"[-C COMMIT] [-p]\n"
-		"               [-k BLOCKS] [-n PROCS [-l LINK]] [-F] PLAN\n");
+		"               [-k BLOCKS] [-n PROCS [-l LINK]] [-F] [-S] "
+		"PLAN\n");
 	return 2;
 }
 
@@ -501,7 +537,7 @@ static int race_parse(struct race *race, int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "b:e:f:r:m:t:c:C:pk:n:l:F")) != -1)
+	while ((c = getopt(argc, argv, "b:e:f:r:m:t:c:C:pk:n:l:FS")) != -1)
 		switch (c) {
 		case 'b':
 			race->begin = strtoull(optarg, NULL, 0);
@@ -543,6 +579,9 @@ static int race_parse(struct race *race, int argc, char **argv)
 			break;
 		case 'F':
 			race->forced = 1;
+			break;
+		case 'S':
+			race->shared = 1;
 			break;
 		default:
 			return usage();
