@@ -9,8 +9,8 @@
 # process of its own, since NCCL loads one tuner a process.  PLUGIN is
 # libnccl-tuner-example.so, made from plugins/tuner/example of NCCL's sources.
 # OUT/tuner.conf is the table, OUT/tuner.txt the figures: the median of the
-# turns' times and of their ratios.  -S goes to VS-NCCL: ranks share GPUs.  Status 1 when NCCL is not faster with it.
-# Needs python3.
+# turns' times and of their ratios.  -S goes to VS-NCCL: ranks share GPUs.
+# Status 1 when NCCL is not faster with it.  Needs python3.
 set -eu
 trap 'echo "tuner.sh: line $LINENO: status $?" >&2' ERR
 

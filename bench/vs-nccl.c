@@ -17,11 +17,12 @@
  * start.
  *
  * With -F NCCL's default races against itself with algorithm, protocol and
- * number of channels forced, without gtopo, for `gtopo export --to nccl-tuner`.  Each way has
- * buffers of MAX bytes of its own, so that MAX should be 64 MiB or so.
+ * number of channels forced, for `gtopo export --to nccl-tuner`; gtopo is not
+ * there.  Each way has buffers of MAX bytes of its own, so that MAX should be
+ * 64 MiB or so.
  *
- * With -S ranks share the GPUs that there are, whatever the plan says, which NCCL
- * (2.30 on) does with NCCL_MULTI_RANK_GPU_ENABLE=1 alone.
+ * With -S ranks share the GPUs that there are, whatever the plan says; NCCL
+ * (2.30 on) does so with NCCL_MULTI_RANK_GPU_ENABLE=1 alone.
  *
  * One JSON object on stdout, complete however it ends.  Status: 0 all right,
  * 1 wrong data, 2 usage or plan at fault, 3 a failure or overtime.
