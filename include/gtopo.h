@@ -139,7 +139,7 @@ struct gtopo_config {
 			0                                                      \
 	}
 
-/* "0.1.0": of the library that runs. */
+/* "0.2.0": of the library that runs. */
 GTOPO_API const char *gtopo_version(void);
 
 /*

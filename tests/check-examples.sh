@@ -81,22 +81,57 @@ shows() {
 		grep -v '^gtopo_[a-z_]*@@GTOPO_0$'
 }
 
-# As a user would: install, then compile with what pkg-config says.
-installed() {
-	local dir=$tmp/inst flags
-	MAKEFLAGS= make -s -C "$build" install-exec-local install-includeHEADERS \
-		install-pkgconfigDATA DESTDIR="$dir" >"$tmp/log" 2>&1 ||
-		{ cat "$tmp/log"; return; }
-	export PKG_CONFIG_PATH
-	PKG_CONFIG_PATH=$(dirname "$(find "$dir" -name gtopo.pc)")
-	flags=$(pkg-config --define-variable=prefix="$dir$(pkg-config \
-		--variable=prefix gtopo)" --cflags --libs gtopo) || return
+# As a user would: install for /usr, move it, then compile with what pkg-config
+# and CMake find there.
+install_moved() {
+	local made=$tmp/made
+	MAKEFLAGS= make -s -C "$build" install-exec-local install-data-local \
+		install-includeHEADERS DESTDIR="$made" prefix=/usr \
+		>"$tmp/log" 2>&1 || cat "$tmp/log"
+	mv "$made/usr" "$tmp/inst"
+}
+
+by_pkg_config() {
+	local flags
+	flags=$(PKG_CONFIG_PATH=$(dirname "$(find "$tmp/inst" -name gtopo.pc)") \
+		pkg-config --cflags --libs gtopo) || return
 	# shellcheck disable=SC2086
 	${CC:-cc} "$src/examples/one-thread.c" $flags -o "$tmp/one" 2>&1
-	LD_LIBRARY_PATH=$(dirname "$(find "$dir" -name libgtopo.so)") \
+	LD_LIBRARY_PATH=$(dirname "$(find "$tmp/inst" -name libgtopo.so)") \
 		runs "$tmp/one" "8 ranks have the sum"
-	MAKEFLAGS= make -s -C "$build" uninstall-local DESTDIR="$dir" >/dev/null
-	find "$dir" -name 'libgtopo*'
+}
+
+by_cmake() { # VERSION: asked for; prints what goes wrong
+	mkdir -p "$tmp/user"
+	cp "$src/examples/one-thread.c" "$tmp/user"
+	cat >"$tmp/user/CMakeLists.txt" <<-E
+		cmake_minimum_required(VERSION 3.13)
+		project(user C)
+		find_package(gtopo $1 REQUIRED)
+		add_executable(one one-thread.c)
+		target_link_libraries(one gtopo::gtopo)
+	E
+	{ cmake -S "$tmp/user" -B "$tmp/user/build-$1" \
+		-DCMAKE_PREFIX_PATH="$tmp/inst" &&
+		cmake --build "$tmp/user/build-$1"; } >"$tmp/log" 2>&1 || {
+		cat "$tmp/log"
+		return 1
+	}
+	# It finds the library by itself, where CMake did.
+	LD_LIBRARY_PATH='' runs "$tmp/user/build-$1/one" "8 ranks have the sum"
+}
+
+no_later_cmake() {
+	by_cmake 99.0 >"$tmp/said" && echo "takes version 99"
+	grep -q 'gtopo-config.cmake, version: ' "$tmp/said" || cat "$tmp/said"
+}
+
+uninstalled() {
+	mv "$tmp/inst" "$tmp/made/usr"
+	MAKEFLAGS= make -s -C "$build" uninstall-local \
+		DESTDIR="$tmp/made" prefix=/usr >/dev/null
+	find "$tmp/made" -name 'libgtopo*' -o -name 'gtopo.pc' -o \
+		-name '*.cmake'
 }
 
 export LD_LIBRARY_PATH=$build
@@ -113,9 +148,17 @@ sed 's/"slots": [0-9]*/"slots": 16/' "$tmp/plan.json" >"$tmp/other.json"
 verdict "processes that have different plans" "$(other_plans)"
 verdict "nothing else is exported" "$(shows)"
 if nm -D "$build/libgtopo.so" | grep -qE ' __(a|t|ub)san_'; then
-	n=$((n + 1))
-	echo "ok $n - installed, with pkg-config # skip sanitizers are in it"
+	skipped "installed and moved" "sanitizers are in it"
 else
-	verdict "installed, with pkg-config" "$(installed)"
+	verdict "installed for /usr, and moved" "$(install_moved)"
+	verdict "found by pkg-config" "$(by_pkg_config)"
+	if command -v cmake >/dev/null; then
+		verdict "found by CMake" "$(by_cmake 0.1)"
+		verdict "not found by CMake as a later version" \
+			"$(no_later_cmake)"
+	else
+		skipped "found by CMake" "no cmake"
+	fi
+	verdict "uninstalled" "$(uninstalled)"
 fi
 tap_end

@@ -26,9 +26,41 @@ gtopo_core_sources += \
 	%D%/thread.c
 
 include_HEADERS = include/gtopo.h
-pkgconfigdir = $(libdir)/pkgconfig
-pkgconfig_DATA = gtopo.pc
 EXTRA_DIST += %D%/gtopo.map
+
+# What pkg-config and CMake find the library by.  They name its folders from
+# where they lie themselves, so that an installed tree can be moved, and are made
+# when it is installed, as a package may have other folders than configure was
+# told.
+gtopo_pkgconfigdir = $(libdir)/pkgconfig
+gtopo_cmakedir = $(libdir)/cmake/gtopo
+gtopo_found_by = %D%/gtopo.pc.in %D%/gtopo-config.cmake.in \
+	%D%/gtopo-config-version.cmake.in
+EXTRA_DIST += $(gtopo_found_by)
+
+install-data-local: install-found-by
+install-found-by:
+	$(MKDIR_P) '$(DESTDIR)$(gtopo_pkgconfigdir)' \
+		'$(DESTDIR)$(gtopo_cmakedir)'
+	$(AM_V_at)up() { realpath -m --relative-to="$$1" "$$2"; }; \
+	for file in $(gtopo_found_by); do \
+		name=$${file##*/}; name=$${name%.in}; \
+		case $$name in \
+		*.pc) dir='$(gtopo_pkgconfigdir)' ;; \
+		*) dir='$(gtopo_cmakedir)' ;; \
+		esac; \
+		$(SED) -e 's|@RELEASE@|$(PACKAGE_VERSION)|g' \
+			-e "s|@PREFIX@|$$(up "$$dir" '$(prefix)')|g" \
+			-e "s|@INCLUDE@|$$(up "$$dir" '$(includedir)')|g" \
+			'$(top_srcdir)'/$$file >'$(DESTDIR)'"$$dir/$$name" || \
+			exit 1; \
+		chmod 644 '$(DESTDIR)'"$$dir/$$name"; \
+	done
+uninstall-local: uninstall-found-by
+uninstall-found-by:
+	rm -f '$(DESTDIR)$(gtopo_pkgconfigdir)/gtopo.pc'
+	rm -rf '$(DESTDIR)$(gtopo_cmakedir)'
+.PHONY: install-found-by uninstall-found-by
 
 # The archive's objects are position independent; of them the library has what
 # its own reach.  The number behind so is the ABI's.
