@@ -16,6 +16,7 @@ gt_clp_parts="-lClp -lCoinUtils -llapack -lblas -lbz2 -lz"
 gt_clp_static="-Wl,-Bstatic $gt_clp_parts"
 gt_clp_static="$gt_clp_static -lgfortran -lquadmath -lstdc++ -Wl,-Bdynamic"
 gt_clp_says="shared"
+AC_SUBST([CLP_SHARED_LIBS], [$CLP_LIBS])
 gt_save_LIBS=$LIBS
 gt_save_CPPFLAGS=$CPPFLAGS
 CPPFLAGS="$CPPFLAGS $CLP_CFLAGS"

@@ -1,7 +1,10 @@
 # libgtopo: include/gtopo.h on top of the engines, as a shared library
 gtopo_core_sources += \
+	%D%/answer.c \
+	%D%/answer.h \
 	%D%/collective.c \
 	%D%/comm.c \
+	%D%/detect.c \
 	%D%/embed.h \
 	%D%/group.c \
 	%D%/job.c \
@@ -16,6 +19,7 @@ gtopo_core_sources += \
 	%D%/queue.h \
 	%D%/redop.c \
 	%D%/register.c \
+	%D%/search.c \
 	%D%/sendrecv.c \
 	%D%/sendrecv_host.c \
 	%D%/sendrecv_host.h \
@@ -23,7 +27,8 @@ gtopo_core_sources += \
 	%D%/sendrecv_remote.h \
 	%D%/state.c \
 	%D%/state.h \
-	%D%/thread.c
+	%D%/thread.c \
+	%D%/verify.c
 
 include_HEADERS = include/gtopo.h
 EXTRA_DIST += %D%/gtopo.map
@@ -67,8 +72,10 @@ uninstall-found-by:
 gtopo_abi = 0
 gtopo_so = libgtopo.so.$(gtopo_abi)
 gtopo_so_objects = \
+	%D%/answer.o \
 	%D%/collective.o \
 	%D%/comm.o \
+	%D%/detect.o \
 	%D%/group.o \
 	%D%/job.o \
 	%D%/launch.o \
@@ -77,18 +84,22 @@ gtopo_so_objects = \
 	%D%/queue.o \
 	%D%/redop.o \
 	%D%/register.o \
+	%D%/search.o \
 	%D%/sendrecv.o \
 	%D%/sendrecv_host.o \
 	%D%/sendrecv_remote.o \
 	%D%/state.o \
-	%D%/thread.o
+	%D%/thread.o \
+	%D%/verify.o
 
+# The solver is taken as a shared library here: its archives are for programs.
 $(gtopo_so): libgtopo_core.a %D%/gtopo.map
 	$(AM_V_CCLD)$(CC) $(AM_CFLAGS) $(CFLAGS) $(AM_LDFLAGS) $(LDFLAGS) \
 		-shared -Wl,-soname,$@ -Wl,--as-needed \
 		-Wl,--version-script,$(top_srcdir)/src/lib/gtopo.map \
-		-o $@ $(gtopo_so_objects) libgtopo_core.a $(JANSSON_LIBS) \
-		$(CRYPTO_LIBS) $(GMP_LIBS) $(VERBS_LIBS) $(CUDA_LIBS) $(LIBS)
+		-o $@ $(gtopo_so_objects) libgtopo_core.a $(HWLOC_LIBS) \
+		$(LIBXML2_LIBS) $(JANSSON_LIBS) $(CRYPTO_LIBS) $(GMP_LIBS) \
+		$(CLP_SHARED_LIBS) $(VERBS_LIBS) $(CUDA_LIBS) $(LIBS)
 
 libgtopo.so: $(gtopo_so)
 	$(AM_V_at)ln -sf $(gtopo_so) $@
