@@ -58,7 +58,7 @@ debs_made() {
 		tail -n 30 "$tmp/debs.log"
 		return
 	}
-	for file in gtopo libgtopo0 libgtopo-dev; do
+	for file in gtopo libgtopo0 libgtopo-dev python3-gtopo; do
 		ls "$tmp"/debs/"$file"_*.deb >/dev/null 2>"$tmp/log" ||
 			cat "$tmp/log"
 	done
@@ -125,7 +125,7 @@ rpms_made() {
 		tail -n 30 "$tmp/rpm.log"
 		return
 	}
-	for name in gtopo gtopo-libs gtopo-devel; do
+	for name in gtopo gtopo-libs gtopo-devel python3-gtopo; do
 		ls "$tmp"/rpm/RPMS/*/"$name"-[0-9]*.rpm >/dev/null 2>"$tmp/log" ||
 			cat "$tmp/log"
 	done

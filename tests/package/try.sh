@@ -12,4 +12,14 @@ gtopo detect -o here.xml
 gtopo search -o plan.json dgx-h100
 gtopo verify plan.json
 gtopo run --plan plan.json --device host --coll allreduce -b 64K -e 64K
+cp /usr/share/gtopo/xml/dgx-1v.xml .
+python3 - <<-E
+	import array, gtopo
+	plan = gtopo.search(open("dgx-1v.xml").read(), algo="ring")
+	print(gtopo.verify(plan))
+	data = [array.array("i", [r]) for r in range(8)]
+	with gtopo.Comm(plan) as comm:
+	    comm.allreduce(data)
+	assert all(mine[0] == 28 for mine in data)
+E
 echo "all of it ran"
