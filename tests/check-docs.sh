@@ -23,7 +23,7 @@ page_of() {
 
 # A page as plain text, lines as long as they like.
 render() {
-	groff -man -Tutf8 -P-cbou -rLL=1000n -rHY=0 "$1" |
+	groff -man -t -Tutf8 -P-cbou -rLL=1000n -rHY=0 "$1" |
 		sed 's/‐/-/g; s/−/-/g'
 }
 
@@ -60,7 +60,7 @@ check_options() {
 }
 
 check_warnings() {
-	groff -man -Tutf8 -ww -z "$1" 2>&1
+	groff -man -t -Tutf8 -ww -z "$1" 2>&1
 }
 
 examples() {
@@ -190,6 +190,36 @@ check_variables() {
 	done
 }
 
+# What a function takes, in one line: "int f(int a, char *b);".
+one_line_each() {
+	tr -s ' \t\n' ' ' | sed 's/; */;\n/g' | sed 's/^ //; s/\* /*/g'
+}
+
+# Each function of the header is on one page of section 3, as it is declared,
+# and the page is called after it.
+check_functions() {
+	local page functions
+	functions=$(sed '/^#/d; s|/\*.*\*/||; \|/\*|,\|\*/|d' include/gtopo.h |
+		one_line_each | sed -n 's/.*GTOPO_API //p' | sort)
+	for page in "$man"/gtopo_*.3; do
+		section "$page" SYNOPSIS | grep -v '^#' | one_line_each |
+			grep '\bgtopo_.*;'
+	done | sort >"$tmp/pages"
+	comm -3 <(echo "$functions") "$tmp/pages" |
+		sed 's/^\t/on a page, not in gtopo.h: /; t
+		     s/^/in gtopo.h, on no page: /'
+	for page in "$man"/gtopo_*.3; do
+		comm -3 <(section "$page" NAME | sed 's/ - .*//; s/, /\n/g' |
+			grep . | sort) <(section "$page" SYNOPSIS |
+			grep -oE '\bgtopo_[a-z_]*\(' | tr -d '(' | sort) |
+			sed "s|^|${page##*/}: NAME and SYNOPSIS differ: |"
+		for part in DESCRIPTION "RETURN VALUE" ERRORS EXAMPLES; do
+			grep -qE "^\.SH \"?$part\"?\$" "$page" ||
+				echo "${page##*/} has no $part"
+		done
+	done
+}
+
 verdict "gtopo(1) lists all environment variables" "$(check_variables)"
 if command -v groff >/dev/null; then
 	for cmd in $commands; do
@@ -198,6 +228,8 @@ if command -v groff >/dev/null; then
 		verdict "$cmd: help and page list the same options" \
 			"$(check_options "$cmd")"
 	done
+	verdict "gtopo.h: each function has a page of section 3" \
+		"$(check_functions)"
 	for page in "$man"/*.[1357]; do
 		verdict "$(basename "$page"): no warnings of groff" \
 			"$(check_warnings "$page")"

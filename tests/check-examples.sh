@@ -47,6 +47,19 @@ other_plans() {
 		"$tmp/plan.json" "$tmp/other.json" && echo "status 0"
 }
 
+# The program in EXAMPLES of a page of section 3, in a folder with a plan.
+page_runs() { # PAGE WORDS [ARGUMENT]
+	local name=$1 out
+	sed -n '/^\.SH EXAMPLES/,/^\.SH SEE/ { /^\.EX/,/^\.EE/p; }' \
+		"$src/man/$name.3" |
+		sed '/^\.E[XE]$/d; s/\\-/-/g; s/\\e/\\/g' >"$tmp/$name.c"
+	${CC:-cc} -std=c11 -Wall -Wextra -Werror -I"$src/include" \
+		"$tmp/$name.c" -L"$build" -lgtopo -o "$tmp/$name" 2>&1 || return
+	out=$(cd "$tmp" && timeout 60 "./$name" ${3:+"$3"} 2>&1) ||
+		echo "status $?"
+	[[ $out == *"$2"* ]] || echo "says '$out', not '$2'"
+}
+
 skips() { # NAME WHY
 	n=$((n + 1))
 	echo "ok $n - $1 # skip $2"
@@ -146,6 +159,21 @@ gpus
 verdict "three processes" "$(three)"
 sed 's/"slots": [0-9]*/"slots": 16/' "$tmp/plan.json" >"$tmp/other.json"
 verdict "processes that have different plans" "$(other_plans)"
+absolute=$(cd "$src" && pwd)
+page_examples() { # runs those of all pages that have a program
+	page_runs gtopo_search '"gtopo.plan/1"' "$absolute/share/xml/dgx-1v.xml"
+	page_runs gtopo_verify "8 ranks, "
+	page_runs gtopo_comm_create "ranks 0 to 7 of 8"
+	page_runs gtopo_allreduce 28
+	page_runs gtopo_send "left of 0 is 7"
+	page_runs gtopo_group_start ""
+	page_runs gtopo_op_create_premul 2
+}
+if nm -D "$build/libgtopo.so" | grep -qE ' __(a|t|ub)san_'; then
+	skipped "examples of section 3" "sanitizers are in the library"
+else
+	verdict "examples of section 3" "$(page_examples)"
+fi
 verdict "nothing else is exported" "$(shows)"
 if nm -D "$build/libgtopo.so" | grep -qE ' __(a|t|ub)san_'; then
 	skipped "installed and moved" "sanitizers are in it"
