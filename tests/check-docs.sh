@@ -9,6 +9,7 @@ set -u
 . "${GTOPO_SRC:-.}/tests/tap.sh"
 cd "${GTOPO_SRC:-.}" || exit 99
 man=$PWD/man
+python=$PWD/python
 gtopo=${GTOPO:-$PWD/build/gtopo}
 
 commands=$("$gtopo" help | sed -n 's/^  \([a-z][a-z-]*\) .*/\1/p')
@@ -67,9 +68,26 @@ examples() {
 	section "$1" EXAMPLES | sed -n 's/^\$ //p'
 }
 
-# The commands of README.md, each followed by what it is said to print.
-readme_examples() {
-	sed -n '/^```/,/^```/p' README.md | grep -v '^```'
+# The commands of a document, each followed by what it is said to print.
+shown_examples() { # FILE
+	awk '
+	/^```/ { inside = !inside; plain = $0 == "```"; next }
+	inside && plain' "$1"
+}
+
+# What the tutorial does in Python, on the library of the build folder.
+tutorial_python() {
+	local dir
+	dir=$(mktemp -d) || exit 99
+	cp share/xml/*.xml "$dir"
+	sed -n '/^```python/,/^```$/p' docs/tutorial.md | grep -v '^```' \
+		>"$dir/shown.py"
+	(cd "$dir" && LD_LIBRARY_PATH=$(dirname "$gtopo") \
+		PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$python \
+		timeout 60 python3 shown.py) >"$tmp/python" 2>&1 ||
+		cat "$tmp/python"
+	grep -q "optimal=True" "$tmp/python" || echo "says no verdict"
+	rm -rf "$dir"
 }
 
 # Prints each shown line that its command does not print.  "..." stands for
@@ -113,7 +131,7 @@ run_lines() {
 	rm -rf "$dir"
 }
 
-documents="DESIGN.md HACKING.md README.md $(echo docs/design/*.md)"
+documents="DESIGN.md HACKING.md README.md docs/tutorial.md $(echo docs/design/*.md)"
 
 # Files of the tree that documents name, or programs made of them; "frob" and
 # "<name>" stand for any.
@@ -240,12 +258,21 @@ if command -v groff >/dev/null; then
 else
 	skipped "man pages" "no groff"
 fi
-verdict "README.md: the tour shows what is printed" "$(readme_examples | check_shown)"
+verdict "README.md: the tour shows what is printed" "$(shown_examples README.md | check_shown)"
+verdict "docs/tutorial.md: commands print what is shown" \
+	"$(shown_examples docs/tutorial.md | check_shown)"
 verdict "documents: files that they name exist" "$(check_paths)"
 verdict "documents: identifiers that they name exist" "$(check_identifiers)"
 verdict "documents: links lead somewhere" "$(check_links)"
 verdict "HACKING.md: all folders of src are listed" "$(check_folders)"
 verdict "documents: rows of measurements exist" "$(check_rows)"
+if ! command -v python3 >/dev/null; then
+	skipped "docs/tutorial.md: Python" "no python3"
+elif nm -D "$(dirname "$gtopo")/libgtopo.so" | grep -qE ' __(a|t|ub)san_'; then
+	skipped "docs/tutorial.md: Python" "sanitizers are in the library"
+else
+	verdict "docs/tutorial.md: Python" "$(tutorial_python)"
+fi
 if command -v python3 >/dev/null; then
 	verdict "documents: pictures are what their sources draw" \
 		"$(check_pictures)"
