@@ -199,12 +199,23 @@ check_pictures() {
 	rm -rf "$dir"
 }
 
-# Variables of ours that the program reads and gtopo(1) does not list.
+# Variables that the program reads and gtopo(7) does not list; gtopo(1) has ours.
 check_variables() {
 	local name
 	grep -rhoE '"GTOPO_[A-Z0-9_]+"' src --include='*.c' | tr -d '"' |
 		sort -u | while read -r name; do
-		grep -qw "$name" man/gtopo.1 || echo "$name"
+		grep -qw "$name" man/gtopo.1 || echo "gtopo(1) has no $name"
+	done
+	{
+		grep -rhoE '"GTOPO_[A-Z0-9_]+"|getenv\("[A-Z0-9_]+"' src \
+			--include='*.c'
+		grep -rhoE '"[A-Z]+(_[A-Z]+)+"' src/world/launcher.c \
+			src/topo/probe/kfd.c src/topo/probe/host.c
+	} | sed 's/.*("//' | tr -d '"' | sort -u | while read -r name; do
+		case $name in
+		OMPI_COMM_WORLD_*SIZE) name=_${name#OMPI_COMM_WORLD_} ;;
+		esac
+		grep -qw -- "$name" man/gtopo.7 || echo "gtopo(7) has no $name"
 	done
 }
 
@@ -238,7 +249,7 @@ check_functions() {
 	done
 }
 
-verdict "gtopo(1) lists all environment variables" "$(check_variables)"
+verdict "gtopo(7) lists all environment variables" "$(check_variables)"
 if command -v groff >/dev/null; then
 	for cmd in $commands; do
 		verdict "$cmd: help is the page's synopsis" \
