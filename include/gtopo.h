@@ -1,7 +1,8 @@
 /*
- * libgtopo: run the collectives of a plan that `gtopo search` made.
+ * libgtopo: run the collectives of a plan that `gtopo search` made, or that
+ * gtopo_search() makes of what gtopo_detect() finds.
  *
- * A communicator is made from a plan file and has the plan's ranks, all of
+ * A communicator is made from a plan and has the plan's ranks, all of
  * them in this process or shared by those of a job, on the host or on GPUs.
  * Each rank calls the same collectives in the same order, from any thread; the
  * k-th one runs once every rank has called its k-th.  Messages concern two
@@ -111,7 +112,7 @@ struct gtopo_comm;
 
 struct gtopo_config {
 	size_t size;      /* of this struct; later versions add members */
-	const char *plan; /* the file */
+	const char *plan; /* the file; NULL: plan_text is the plan */
 	/*
 	 * An operation without progress fails then, and so does one that some
 	 * ranks have called and another rank has not.
@@ -131,16 +132,109 @@ struct gtopo_config {
 	 * limit.  All processes say the same.
 	 */
 	uint64_t max_blocks;
+	/*
+	 * The plan itself, in place of its file, or NULL.  It is only read
+	 * before gtopo_comm_create() returns.
+	 */
+	const char *plan_text;
 };
 
 #define GTOPO_CONFIG_INIT                                                      \
 	{                                                                      \
 		sizeof(struct gtopo_config), NULL, 30000, 0, NULL, GTOPO_HOST, \
-			0                                                      \
+			0, NULL                                                \
 	}
 
-/* "0.1.0": of the library that runs. */
+/* "0.2.0": of the library that runs. */
 GTOPO_API const char *gtopo_version(void);
+
+/*
+ * Machines and plans are texts in memory here: topologies and clusters are XML
+ * (gtopo-topology(5), gtopo-cluster(5)), plans JSON (gtopo-plan(5)); each ends
+ * in '\0'.  What a function returns is the caller's, who ends it with
+ * gtopo_free().  Rates are in GB/s, 1e9 bytes a second; busbw is bus bandwidth
+ * as nccl-tests define it.
+ *
+ * On an error nothing is returned, and `message` (NULL, or room for `size`
+ * bytes) has the words: where in the text, what is wrong, what would help.  On
+ * GTOPO_OK it has what is to be warned of, a line each, or nothing.  All these
+ * functions may be called by several threads at once.
+ */
+GTOPO_API void gtopo_free(void *text);
+
+enum { GTOPO_DETECT_ALL = 1 }; /* virtual interfaces and functions, too */
+
+/*
+ * Ask hwloc, NVML, sysfs and libibverbs what this machine is made of, as `gtopo
+ * detect` does.  hwloc itself may print errors of the system's tables unless
+ * the environment has HWLOC_HIDE_ERRORS=2.  GTOPO_ESYSTEM where the machine
+ * cannot be read.
+ */
+GTOPO_API int gtopo_detect(unsigned flags, char **topology, char *message,
+			   size_t size);
+
+/* What `gtopo search` has as options; gtopo-search(1) says what each does. */
+struct gtopo_search_config {
+	size_t size;             /* of this struct */
+	const char *algo;        /* NULL: "auto" */
+	const char *coll;        /* NULL: "allreduce", of flows "alltoall" */
+	const char *gpus;        /* "0-3,GPU6", by rank; NULL: all */
+	const char *rates;       /* "measured" (NULL), "nccl" or "line" */
+	const char *links_out;   /* --exclude-link, or NULL */
+	const char *devices_out; /* --exclude-device, or NULL */
+	int64_t budget_ms;       /* the best found by then; 0: no limit */
+	int root;
+	unsigned nodes; /* copies of the machine on one switch; 0, 1: itself */
+	unsigned max_channels; /* 0: as many as help */
+	int equal;             /* all channels have the same share */
+};
+
+#define GTOPO_SEARCH_CONFIG_INIT                                               \
+	{                                                                      \
+		sizeof(struct gtopo_search_config), NULL, NULL, NULL, NULL,    \
+			NULL, NULL, 0, 0, 0, 0, 0                              \
+	}
+
+/*
+ * Find the best plan for a machine, or for a cluster whose nodes' files are
+ * looked for in the current folder; it has passed all checks of its proof.
+ * config NULL: all defaults.  GTOPO_EINPUT where the text is no topology, an
+ * option is not known or cannot be honoured, or there is no plan, as for GPUs
+ * without routes to each other.
+ */
+GTOPO_API int gtopo_search(const char *topology,
+			   const struct gtopo_search_config *config,
+			   char **plan, char *message, size_t size);
+
+struct gtopo_verdict {
+	size_t size; /* of this struct, set by the caller */
+	int ranks, channels;
+	double busbw_gbs, algbw_gbs; /* that the plan claims; 0: it has none */
+	/*
+	 * What no plan of its kind (rings, trees) over its routes exceeds, and
+	 * no schedule at all over them, as busbw; 0: no such bound is proved.
+	 */
+	double bound_gbs, any_bound_gbs;
+	int optimal; /* busbw_gbs is bound_gbs, exactly */
+};
+
+/*
+ * Check the plan, its claims and its proof, and simulate its programs for all
+ * collectives that it is for.  GTOPO_EINPUT, and which place of it is wrong.
+ * verdict may be NULL.
+ */
+GTOPO_API int gtopo_verify(const char *plan, struct gtopo_verdict *verdict,
+			   char *message, size_t size);
+
+/*
+ * How long a collective of the plan (NULL: its own) takes for buffers of
+ * bytes[0..n-1], the larger of input and output, in microseconds: as measured,
+ * where the plan has that, else by the cost model of gtopo-predict(1).  times
+ * has room for n; GTOPO_EINPUT if the plan is wrong or does not do it.
+ */
+GTOPO_API int gtopo_predict(const char *plan, const char *coll,
+			    const uint64_t *bytes, double *times_us, size_t n,
+			    char *message, size_t size);
 
 /*
  * Read the plan, verify it and start its ranks.  With GTOPO_NONBLOCKING only

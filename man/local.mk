@@ -28,4 +28,31 @@ dist_man_MANS += \
 	%D%/gtopo-verify.1 \
 	%D%/gtopo.1 \
 	%D%/gtopo.3 \
-	%D%/gtopo.7
+	%D%/gtopo.7 \
+	%D%/gtopo_allreduce.3 \
+	%D%/gtopo_comm_create.3 \
+	%D%/gtopo_comm_stream.3 \
+	%D%/gtopo_group_start.3 \
+	%D%/gtopo_op_create_premul.3 \
+	%D%/gtopo_search.3 \
+	%D%/gtopo_send.3 \
+	%D%/gtopo_verify.3
+
+# A page of section 3 is found by the name of each function that it is about.
+gtopo_pages = $(filter %D%/gtopo_%.3,$(dist_man_MANS))
+gtopo_names = $(SED) -n '/^\.SH NAME/ { n; s/ .-.*//; s/,//g; p; }'
+
+install-data-local: install-man-names
+install-man-names:
+	$(MKDIR_P) '$(DESTDIR)$(man3dir)'
+	$(AM_V_at)for page in $(gtopo_pages); do \
+		page=$${page##*/}; \
+		for name in `$(gtopo_names) '$(srcdir)'/man/$$page`; do \
+			[ $$name.3 = $$page ] || echo ".so man3/$$page" \
+				>'$(DESTDIR)$(man3dir)'/$$name.3 || exit 1; \
+		done; \
+	done
+uninstall-local: uninstall-man-names
+uninstall-man-names:
+	rm -f '$(DESTDIR)$(man3dir)'/gtopo_*.3
+.PHONY: install-man-names uninstall-man-names

@@ -9,6 +9,7 @@ set -u
 . "${GTOPO_SRC:-.}/tests/tap.sh"
 cd "${GTOPO_SRC:-.}" || exit 99
 man=$PWD/man
+python=$PWD/python
 gtopo=${GTOPO:-$PWD/build/gtopo}
 
 commands=$("$gtopo" help | sed -n 's/^  \([a-z][a-z-]*\) .*/\1/p')
@@ -23,7 +24,7 @@ page_of() {
 
 # A page as plain text, lines as long as they like.
 render() {
-	groff -man -Tutf8 -P-cbou -rLL=1000n -rHY=0 "$1" |
+	groff -man -t -Tutf8 -P-cbou -rLL=1000n -rHY=0 "$1" |
 		sed 's/‐/-/g; s/−/-/g'
 }
 
@@ -60,16 +61,33 @@ check_options() {
 }
 
 check_warnings() {
-	groff -man -Tutf8 -ww -z "$1" 2>&1
+	groff -man -t -Tutf8 -ww -z "$1" 2>&1
 }
 
 examples() {
 	section "$1" EXAMPLES | sed -n 's/^\$ //p'
 }
 
-# The commands of README.md, each followed by what it is said to print.
-readme_examples() {
-	sed -n '/^```/,/^```/p' README.md | grep -v '^```'
+# The commands of a document, each followed by what it is said to print.
+shown_examples() { # FILE
+	awk '
+	/^```/ { inside = !inside; plain = $0 == "```"; next }
+	inside && plain' "$1"
+}
+
+# What the tutorial does in Python, on the library of the build folder.
+tutorial_python() {
+	local dir
+	dir=$(mktemp -d) || exit 99
+	cp share/xml/*.xml "$dir"
+	sed -n '/^```python/,/^```$/p' docs/tutorial.md | grep -v '^```' \
+		>"$dir/shown.py"
+	(cd "$dir" && LD_LIBRARY_PATH=$(dirname "$gtopo") \
+		PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$python \
+		timeout 60 python3 shown.py) >"$tmp/python" 2>&1 ||
+		cat "$tmp/python"
+	grep -q "optimal=True" "$tmp/python" || echo "says no verdict"
+	rm -rf "$dir"
 }
 
 # Prints each shown line that its command does not print.  "..." stands for
@@ -113,7 +131,7 @@ run_lines() {
 	rm -rf "$dir"
 }
 
-documents="DESIGN.md HACKING.md README.md $(echo docs/design/*.md)"
+documents="DESIGN.md HACKING.md README.md docs/tutorial.md $(echo docs/design/*.md)"
 
 # Files of the tree that documents name, or programs made of them; "frob" and
 # "<name>" stand for any.
@@ -181,16 +199,57 @@ check_pictures() {
 	rm -rf "$dir"
 }
 
-# Variables of ours that the program reads and gtopo(1) does not list.
+# Variables that the program reads and gtopo(7) does not list; gtopo(1) has ours.
 check_variables() {
 	local name
 	grep -rhoE '"GTOPO_[A-Z0-9_]+"' src --include='*.c' | tr -d '"' |
 		sort -u | while read -r name; do
-		grep -qw "$name" man/gtopo.1 || echo "$name"
+		grep -qw "$name" man/gtopo.1 || echo "gtopo(1) has no $name"
+	done
+	{
+		grep -rhoE '"GTOPO_[A-Z0-9_]+"|getenv\("[A-Z0-9_]+"' src \
+			--include='*.c'
+		grep -rhoE '"[A-Z]+(_[A-Z]+)+"' src/world/launcher.c \
+			src/topo/probe/kfd.c src/topo/probe/host.c
+	} | sed 's/.*("//' | tr -d '"' | sort -u | while read -r name; do
+		case $name in
+		OMPI_COMM_WORLD_*SIZE) name=_${name#OMPI_COMM_WORLD_} ;;
+		esac
+		grep -qw -- "$name" man/gtopo.7 || echo "gtopo(7) has no $name"
 	done
 }
 
-verdict "gtopo(1) lists all environment variables" "$(check_variables)"
+# What a function takes, in one line: "int f(int a, char *b);".
+one_line_each() {
+	tr -s ' \t\n' ' ' | sed 's/; */;\n/g' | sed 's/^ //; s/\* /*/g'
+}
+
+# Each function of the header is on one page of section 3, as it is declared,
+# and the page is called after it.
+check_functions() {
+	local page functions
+	functions=$(sed '/^#/d; s|/\*.*\*/||; \|/\*|,\|\*/|d' include/gtopo.h |
+		one_line_each | sed -n 's/.*GTOPO_API //p' | sort)
+	for page in "$man"/gtopo_*.3; do
+		section "$page" SYNOPSIS | grep -v '^#' | one_line_each |
+			grep '\bgtopo_.*;'
+	done | sort >"$tmp/pages"
+	comm -3 <(echo "$functions") "$tmp/pages" |
+		sed 's/^\t/on a page, not in gtopo.h: /; t
+		     s/^/in gtopo.h, on no page: /'
+	for page in "$man"/gtopo_*.3; do
+		comm -3 <(section "$page" NAME | sed 's/ - .*//; s/, /\n/g' |
+			grep . | sort) <(section "$page" SYNOPSIS |
+			grep -oE '\bgtopo_[a-z_]*\(' | tr -d '(' | sort) |
+			sed "s|^|${page##*/}: NAME and SYNOPSIS differ: |"
+		for part in DESCRIPTION "RETURN VALUE" ERRORS EXAMPLES; do
+			grep -qE "^\.SH \"?$part\"?\$" "$page" ||
+				echo "${page##*/} has no $part"
+		done
+	done
+}
+
+verdict "gtopo(7) lists all environment variables" "$(check_variables)"
 if command -v groff >/dev/null; then
 	for cmd in $commands; do
 		verdict "$cmd: help is the page's synopsis" \
@@ -198,6 +257,8 @@ if command -v groff >/dev/null; then
 		verdict "$cmd: help and page list the same options" \
 			"$(check_options "$cmd")"
 	done
+	verdict "gtopo.h: each function has a page of section 3" \
+		"$(check_functions)"
 	for page in "$man"/*.[1357]; do
 		verdict "$(basename "$page"): no warnings of groff" \
 			"$(check_warnings "$page")"
@@ -208,12 +269,21 @@ if command -v groff >/dev/null; then
 else
 	skipped "man pages" "no groff"
 fi
-verdict "README.md: the tour shows what is printed" "$(readme_examples | check_shown)"
+verdict "README.md: the tour shows what is printed" "$(shown_examples README.md | check_shown)"
+verdict "docs/tutorial.md: commands print what is shown" \
+	"$(shown_examples docs/tutorial.md | check_shown)"
 verdict "documents: files that they name exist" "$(check_paths)"
 verdict "documents: identifiers that they name exist" "$(check_identifiers)"
 verdict "documents: links lead somewhere" "$(check_links)"
 verdict "HACKING.md: all folders of src are listed" "$(check_folders)"
 verdict "documents: rows of measurements exist" "$(check_rows)"
+if ! command -v python3 >/dev/null; then
+	skipped "docs/tutorial.md: Python" "no python3"
+elif nm -D "$(dirname "$gtopo")/libgtopo.so" | grep -qE ' __(a|t|ub)san_'; then
+	skipped "docs/tutorial.md: Python" "sanitizers are in the library"
+else
+	verdict "docs/tutorial.md: Python" "$(tutorial_python)"
+fi
 if command -v python3 >/dev/null; then
 	verdict "documents: pictures are what their sources draw" \
 		"$(check_pictures)"

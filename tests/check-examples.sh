@@ -47,6 +47,19 @@ other_plans() {
 		"$tmp/plan.json" "$tmp/other.json" && echo "status 0"
 }
 
+# The program in EXAMPLES of a page of section 3, in a folder with a plan.
+page_runs() { # PAGE WORDS [ARGUMENT]
+	local name=$1 out
+	sed -n '/^\.SH EXAMPLES/,/^\.SH SEE/ { /^\.EX/,/^\.EE/p; }' \
+		"$src/man/$name.3" |
+		sed '/^\.E[XE]$/d; s/\\-/-/g; s/\\e/\\/g' >"$tmp/$name.c"
+	${CC:-cc} -std=c11 -Wall -Wextra -Werror -I"$src/include" \
+		"$tmp/$name.c" -L"$build" -lgtopo -o "$tmp/$name" 2>&1 || return
+	out=$(cd "$tmp" && timeout 60 "./$name" ${3:+"$3"} 2>&1) ||
+		echo "status $?"
+	[[ $out == *"$2"* ]] || echo "says '$out', not '$2'"
+}
+
 skips() { # NAME WHY
 	n=$((n + 1))
 	echo "ok $n - $1 # skip $2"
@@ -81,22 +94,57 @@ shows() {
 		grep -v '^gtopo_[a-z_]*@@GTOPO_0$'
 }
 
-# As a user would: install, then compile with what pkg-config says.
-installed() {
-	local dir=$tmp/inst flags
-	MAKEFLAGS= make -s -C "$build" install-exec-local install-includeHEADERS \
-		install-pkgconfigDATA DESTDIR="$dir" >"$tmp/log" 2>&1 ||
-		{ cat "$tmp/log"; return; }
-	export PKG_CONFIG_PATH
-	PKG_CONFIG_PATH=$(dirname "$(find "$dir" -name gtopo.pc)")
-	flags=$(pkg-config --define-variable=prefix="$dir$(pkg-config \
-		--variable=prefix gtopo)" --cflags --libs gtopo) || return
+# As a user would: install for /usr, move it, then compile with what pkg-config
+# and CMake find there.
+install_moved() {
+	local made=$tmp/made
+	MAKEFLAGS= make -s -C "$build" install-exec-local install-data-local \
+		install-includeHEADERS DESTDIR="$made" prefix=/usr \
+		>"$tmp/log" 2>&1 || cat "$tmp/log"
+	mv "$made/usr" "$tmp/inst"
+}
+
+by_pkg_config() {
+	local flags
+	flags=$(PKG_CONFIG_PATH=$(dirname "$(find "$tmp/inst" -name gtopo.pc)") \
+		pkg-config --cflags --libs gtopo) || return
 	# shellcheck disable=SC2086
 	${CC:-cc} "$src/examples/one-thread.c" $flags -o "$tmp/one" 2>&1
-	LD_LIBRARY_PATH=$(dirname "$(find "$dir" -name libgtopo.so)") \
+	LD_LIBRARY_PATH=$(dirname "$(find "$tmp/inst" -name libgtopo.so)") \
 		runs "$tmp/one" "8 ranks have the sum"
-	MAKEFLAGS= make -s -C "$build" uninstall-local DESTDIR="$dir" >/dev/null
-	find "$dir" -name 'libgtopo*'
+}
+
+by_cmake() { # VERSION: asked for; prints what goes wrong
+	mkdir -p "$tmp/user"
+	cp "$src/examples/one-thread.c" "$tmp/user"
+	cat >"$tmp/user/CMakeLists.txt" <<-E
+		cmake_minimum_required(VERSION 3.13)
+		project(user C)
+		find_package(gtopo $1 REQUIRED)
+		add_executable(one one-thread.c)
+		target_link_libraries(one gtopo::gtopo)
+	E
+	{ cmake -S "$tmp/user" -B "$tmp/user/build-$1" \
+		-DCMAKE_PREFIX_PATH="$tmp/inst" &&
+		cmake --build "$tmp/user/build-$1"; } >"$tmp/log" 2>&1 || {
+		cat "$tmp/log"
+		return 1
+	}
+	# It finds the library by itself, where CMake did.
+	LD_LIBRARY_PATH='' runs "$tmp/user/build-$1/one" "8 ranks have the sum"
+}
+
+no_later_cmake() {
+	by_cmake 99.0 >"$tmp/said" && echo "takes version 99"
+	grep -q 'gtopo-config.cmake, version: ' "$tmp/said" || cat "$tmp/said"
+}
+
+uninstalled() {
+	mv "$tmp/inst" "$tmp/made/usr"
+	MAKEFLAGS= make -s -C "$build" uninstall-local \
+		DESTDIR="$tmp/made" prefix=/usr >/dev/null
+	find "$tmp/made" -name 'libgtopo*' -o -name 'gtopo.pc' -o \
+		-name '*.cmake'
 }
 
 export LD_LIBRARY_PATH=$build
@@ -111,11 +159,34 @@ gpus
 verdict "three processes" "$(three)"
 sed 's/"slots": [0-9]*/"slots": 16/' "$tmp/plan.json" >"$tmp/other.json"
 verdict "processes that have different plans" "$(other_plans)"
+absolute=$(cd "$src" && pwd)
+page_examples() { # runs those of all pages that have a program
+	page_runs gtopo_search '"gtopo.plan/1"' "$absolute/share/xml/dgx-1v.xml"
+	page_runs gtopo_verify "8 ranks, "
+	page_runs gtopo_comm_create "ranks 0 to 7 of 8"
+	page_runs gtopo_allreduce 28
+	page_runs gtopo_send "left of 0 is 7"
+	page_runs gtopo_group_start ""
+	page_runs gtopo_op_create_premul 2
+}
+if nm -D "$build/libgtopo.so" | grep -qE ' __(a|t|ub)san_'; then
+	skipped "examples of section 3" "sanitizers are in the library"
+else
+	verdict "examples of section 3" "$(page_examples)"
+fi
 verdict "nothing else is exported" "$(shows)"
 if nm -D "$build/libgtopo.so" | grep -qE ' __(a|t|ub)san_'; then
-	n=$((n + 1))
-	echo "ok $n - installed, with pkg-config # skip sanitizers are in it"
+	skipped "installed and moved" "sanitizers are in it"
 else
-	verdict "installed, with pkg-config" "$(installed)"
+	verdict "installed for /usr, and moved" "$(install_moved)"
+	verdict "found by pkg-config" "$(by_pkg_config)"
+	if command -v cmake >/dev/null; then
+		verdict "found by CMake" "$(by_cmake 0.1)"
+		verdict "not found by CMake as a later version" \
+			"$(no_later_cmake)"
+	else
+		skipped "found by CMake" "no cmake"
+	fi
+	verdict "uninstalled" "$(uninstalled)"
 fi
 tap_end

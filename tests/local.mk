@@ -1,6 +1,6 @@
 # Cases are files under tests/cases: adding one needs no line here.
 EXTRA_DIST += tests/cases tests/circles.py tests/driver.sh \
-	tests/folders.order tests/layers.order tests/multi tests/schedule.h tests/tap.sh tests/vm
+	tests/folders.order tests/layers.order tests/multi tests/package tests/python tests/schedule.h tests/tap.sh tests/vm
 TESTS =
 check_PROGRAMS =
 check_DATA =
@@ -27,6 +27,7 @@ gates += \
 	%D%/check-examples.sh \
 	%D%/check-glossary.sh \
 	%D%/check-layers.sh \
+	%D%/check-python.sh \
 	%D%/check-style.sh \
 	%D%/check-docs.sh
 

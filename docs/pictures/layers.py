@@ -11,7 +11,7 @@ for row in open("../../tests/layers.order", encoding="utf-8"):
 # What stands in the picture's words: all rest on base; cli, lib and nccl.
 drawn = {(a, b) for a in MAY for b in MAY[a]
          if b in (a, "base", "gtopo.h") or a in ("main.c", "cli") or
-         (a == "lib" and b in ("plan", "world")) or
+         (a == "lib" and b in ("plan", "world", "search", "topo")) or
          (a == "nccl" and b in ("plan", "world", "exec"))}
 
 p = Picture(1000, 560, "Which folder may include which")
@@ -74,8 +74,8 @@ for n in ("topo", "plan", "kernels", "world"):
 x, y, w, h = B["report"]
 p.line([(70, y + h), (70, 480)])
 p.text(20, 150, "cli may include all below\nit but kernels", 12, "start", GREY)
-p.text(20, 96, "lib and nccl may include plan, world\nand base, too, and nccl a "
-       "header of exec", 12, "start", GREY)
+p.text(20, 96, "lib may include search and topo, lib and\nnccl plan, world and base, "
+       "too, and nccl a\nheader of exec", 12, "start", GREY)
 p.text(335, 446, "no arrow", 12, fill="#c0392b", bold=True)
 p.line([(302, 392), (368, 392)], "#c0392b", 1.6, "2 3", head=False)
 p.text(335, 396, "x", 20, fill="#c0392b", bold=True)

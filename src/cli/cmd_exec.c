@@ -13,22 +13,36 @@
 
 static const char gt_exec_library[] = "libnccl.so.2";
 
-/* The library beside this program, as in a build tree, or where it installs. */
-static int gt_exec_find(char path[PATH_MAX], struct gt_err *err)
+/*
+ * The library in a folder that is known from this program's: a build tree, or
+ * an installation that was moved or packed.  Returns whether it is there.
+ */
+static int gt_exec_near(char path[PATH_MAX])
 {
-	char program[PATH_MAX];
+	static const char *const folders[] = {".", "../lib/gtopo",
+					      "../lib64/gtopo"};
+	char program[PATH_MAX], near[PATH_MAX + 64];
 	ssize_t len = readlink("/proc/self/exe", program, sizeof(program) - 1);
 	char *slash;
 
 	program[len > 0 ? len : 0] = '\0';
 	slash = strrchr(program, '/');
-	if (slash) {
+	for (size_t i = 0; slash && i < sizeof(folders) / sizeof(*folders);
+	     i++) {
 		*slash = '\0';
-		len = snprintf(path, PATH_MAX, "%s/%s", program,
-			       gt_exec_library);
-		if (len < PATH_MAX && !access(path, R_OK))
-			return GT_OK;
+		snprintf(near, sizeof(near), "%s/%s/%s", program, folders[i],
+			 gt_exec_library);
+		if (realpath(near, path))
+			return 1;
 	}
+	return 0;
+}
+
+/* The library near this program, or where configure said it installs. */
+static int gt_exec_find(char path[PATH_MAX], struct gt_err *err)
+{
+	if (gt_exec_near(path))
+		return GT_OK;
 	snprintf(path, PATH_MAX, "%s/%s", GT_PKGLIBDIR, gt_exec_library);
 	if (!access(path, R_OK))
 		return GT_OK;

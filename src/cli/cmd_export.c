@@ -1,6 +1,6 @@
 /*
  * gtopo export: a plan as a file for other libraries or as a picture, machines
- * and clusters as files for schedulers.
+ * and clusters as files for schedulers, a machine as one for a virtual one.
  */
 #include "cli/common/command.h"
 
@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/common/opt.h"
@@ -22,6 +23,7 @@
 
 struct gt_export_opts {
 	int to; /* -1: not said */
+	const char *map;
 };
 
 static const struct gt_export_opts gt_export_defaults = {.to = -1};
@@ -43,15 +45,20 @@ enum {
 	GT_EXPORT_SLURM_YAML,
 	GT_EXPORT_K8S,
 	GT_EXPORT_NCCL_TUNER, /* of a race, not of a plan */
+	GT_EXPORT_VM,
 };
 
 static const struct gt_opt gt_export_opts[] = {
 	{GT_OPT_WORD, 0, "to",
 	 "nccl-graph|msccl|mscclpp|dot|slurm-topology|slurm-topology-yaml|"
-	 "k8s-labels|nccl-tuner",
+	 "k8s-labels|nccl-tuner|vm",
 	 offsetof(struct gt_export_opts, to), "the format to write", 0, 0},
+	{GT_OPT_TEXT, 0, "map", "FILE", offsetof(struct gt_export_opts, map),
+	 "vm: the host's devices, and what they are there", 0, 0},
 	GT_OPT_END,
 };
+
+enum { GT_EXPORT_MAX_BYTES = 64 << 20 };
 
 /* A loss that the file's digits explain is none. */
 #define GT_EXPORT_LOSS_PART 1e-5
@@ -169,6 +176,30 @@ static int gt_export_machine(const struct gt_cmd_args *args, struct gt_buf *out,
 	return rc;
 }
 
+/* Write the topology of a virtual machine on the host that the file shows. */
+static int export_vm(const struct gt_cmd_args *args, struct gt_buf *out,
+		     struct gt_err *err)
+{
+	const struct gt_export_opts *opts = args->opts;
+	struct gt_buf text = GT_BUF_INIT;
+	struct gt_topo *topo = NULL;
+	int rc;
+
+	if (!opts->map)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--to vm needs --map FILE: lines of a bus id "
+				  "of the host and one of the virtual machine");
+	rc = gt_file_read(args->operands[0], GT_EXPORT_MAX_BYTES, &text, err);
+	if (!rc)
+		rc = gt_topo_parse(args->operands[0], gt_buf_text(&text),
+				   text.len, GT_RATES_LINE, &topo, err);
+	if (!rc)
+		rc = gt_vm_topology(&text, opts->map, out, err);
+	gt_topo_free(topo);
+	gt_buf_release(&text);
+	return rc;
+}
+
 static int cmd_export(const struct gt_cmd_args *args, struct gt_err *err)
 {
 	const struct gt_export_opts *opts = args->opts;
@@ -177,7 +208,12 @@ static int cmd_export(const struct gt_cmd_args *args, struct gt_err *err)
 
 	if (opts->to < 0)
 		return gt_err_set(err, GT_EINPUT, NULL, "--to is missing");
-	if (opts->to < GT_EXPORT_PLANS)
+	if (opts->map && opts->to != GT_EXPORT_VM)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--map '%s' is for --to vm", opts->map);
+	if (opts->to == GT_EXPORT_VM)
+		rc = export_vm(args, &out, err);
+	else if (opts->to < GT_EXPORT_PLANS)
 		rc = gt_export_plan(args, &out, err);
 	else if (opts->to == GT_EXPORT_NCCL_TUNER)
 		rc = export_tuner(args, &out, err);

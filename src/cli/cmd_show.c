@@ -14,6 +14,7 @@
 #include "base/xml.h"
 #include "cli/common/colour.h"
 #include "cli/common/opt.h"
+#include "cli/common/reference.h"
 #include "cli/show/plan.h"
 #include "topo/cluster/make.h"
 #include "topo/lint/lint.h"
@@ -26,7 +27,7 @@ enum { GT_SHOW_MAX_BYTES = 64 << 20 };
 
 struct gt_show_opts {
 	int rates;
-	int dot, svg, png, json;
+	int dot, svg, png, json, list;
 	int colour;
 	const char *plan;
 };
@@ -47,6 +48,8 @@ static const struct gt_opt gt_show_opts[] = {
 	{GT_OPT_WORD, 0, "rates", "measured|nccl|line",
 	 offsetof(struct gt_show_opts, rates), "which link rates to use (line)",
 	 0, 0},
+	{GT_OPT_FLAG, 0, "list", NULL, offsetof(struct gt_show_opts, list),
+	 "list the reference machines, which need no FILE", 0, 0},
 	GT_OPT_COLOUR(struct gt_show_opts, colour),
 	GT_OPT_END,
 };
@@ -158,6 +161,11 @@ static int gt_show_usable(const struct gt_cmd_args *args, struct gt_err *err)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "only one of --dot, --svg, --png and --json "
 				  "at a time");
+	if (opts->list ? args->noperands != 0 : !args->noperands)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  opts->list ? "--list takes no FILE"
+					     : "FILE is missing; see 'gtopo "
+					       "help show'");
 	if (opts->plan && !gt_show_is_picture(opts))
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--plan needs --dot, --svg or --png");
@@ -268,11 +276,28 @@ static int gt_show_text(const struct gt_cmd_args *args,
 	return rc;
 }
 
+/* Write the names of all reference machines, a line each. */
+static int list_machines(const struct gt_cmd_args *args, struct gt_err *err)
+{
+	struct gt_arena *arena = gt_arena_new();
+	const char **names = arena ? gt_reference_names(arena) : NULL;
+	struct gt_buf out = GT_BUF_INIT;
+	int rc = names ? GT_OK : gt_err_nomem(err);
+
+	for (uint32_t i = 0; !rc && names[i]; i++)
+		gt_buf_printf(&out, "%s\n", names[i]);
+	gt_arena_free(arena);
+	return gt_cmd_write(args, &out, rc, err);
+}
+
 static int cmd_show(const struct gt_cmd_args *args, struct gt_err *err)
 {
 	struct gt_buf text = GT_BUF_INIT;
+	const struct gt_show_opts *opts = args->opts;
 	int rc = gt_show_usable(args, err);
 
+	if (!rc && opts->list)
+		return list_machines(args, err);
 	if (!rc)
 		rc = gt_file_read(args->operands[0], GT_SHOW_MAX_BYTES, &text,
 				  err);
@@ -285,8 +310,7 @@ static int cmd_show(const struct gt_cmd_args *args, struct gt_err *err)
 const struct gt_cmd gt_cmd_show = {
 	.name = "show",
 	.summary = "show a machine as a tree or a picture",
-	.operands = "FILE",
-	.operands_min = 1,
+	.operands = "[FILE]",
 	.takes_machines = 1,
 	.operands_max = 1,
 	.opts = gt_show_opts,

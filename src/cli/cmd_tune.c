@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/text.h"
 #include "cli/common/opt.h"
 #include "cli/common/use_text.h"
 #include "cli/run/local_machine.h"
@@ -235,6 +236,21 @@ static int gt_tune_write(const struct gt_cmd_args *args,
 	return gt_cmd_write(args, &out, rc, err);
 }
 
+/* Words what was done, for a terminal whose progress is gone by now. */
+static void gt_tune_tell_written(const struct gt_tune_talk *talk,
+				 const struct gt_tune_sweep *sweep)
+{
+	const struct gt_cmd_args *args = talk->args;
+	uint32_t rows = sweep->plan->nselect;
+
+	if (talk->shows && args->out && !args->verbose)
+		fprintf(stderr,
+			"%" PRIu32 " way%s measured on %s, %" PRIu32
+			" row%s kept -> %s\n",
+			sweep->candidates.n, gt_plural(sweep->candidates.n),
+			sweep->machine, rows, gt_plural(rows), args->out);
+}
+
 static int gt_tune_plan(const struct gt_cmd_args *args, struct gt_plan *plan,
 			struct gt_tune_sweep *sweep, struct gt_err *err)
 {
@@ -269,6 +285,8 @@ static int gt_tune_plan(const struct gt_cmd_args *args, struct gt_plan *plan,
 	gt_tune_clear(&talk);
 	if (!rc)
 		rc = gt_tune_write(args, plan, err);
+	if (!rc)
+		gt_tune_tell_written(&talk, sweep);
 	/* Candidates were refused, and a warning has said why. */
 	return !rc && sweep->refused ? GT_ENO : rc;
 }

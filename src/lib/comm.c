@@ -150,7 +150,10 @@ static int gt_comm_begin(struct gtopo_comm *comm,
 			 const struct gtopo_config *config, struct gt_err *err)
 {
 	struct gt_plan *plan;
-	int rc = gt_plan_read(config->plan, &plan, err);
+	int rc = config->plan
+			 ? gt_plan_read(config->plan, &plan, err)
+			 : gt_plan_parse("plan", config->plan_text,
+					 strlen(config->plan_text), &plan, err);
 
 	if (!rc)
 		rc = gt_comm_setup(comm, plan, err);
@@ -195,14 +198,16 @@ int gt_comm_embed(const struct gtopo_config *config, struct gt_plan *plan,
 
 /*
  * Members that the caller's version did not have yet are 0.  max_blocks was the
- * first to be added.
+ * first to be added, then plan_text.
  */
 static int gt_comm_complete(const struct gtopo_config *given,
 			    struct gtopo_config *config, struct gt_err *err)
 {
 	const size_t first = offsetof(struct gtopo_config, max_blocks);
+	const size_t second = offsetof(struct gtopo_config, plan_text);
 
-	if (!given || (given->size != sizeof(*given) && given->size != first))
+	if (!given || (given->size != sizeof(*given) && given->size != first &&
+		       given->size != second))
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "the config is not this version's");
 	memset(config, 0, sizeof(*config));
@@ -212,9 +217,13 @@ static int gt_comm_complete(const struct gtopo_config *given,
 
 static int gt_comm_check(const struct gtopo_config *config, struct gt_err *err)
 {
-	if (!config->plan)
+	if (!config->plan && !config->plan_text)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "the config names no plan");
+	if (config->plan && config->plan_text)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "the config has a plan and names a file; one "
+				  "is enough");
 	if (config->timeout_ms <= 0 ||
 	    config->timeout_ms > GT_COMM_TIMEOUT_MAX_MS)
 		return gt_err_set(err, GT_EINPUT, NULL,

@@ -1,7 +1,10 @@
 # libgtopo: include/gtopo.h on top of the engines, as a shared library
 gtopo_core_sources += \
+	%D%/answer.c \
+	%D%/answer.h \
 	%D%/collective.c \
 	%D%/comm.c \
+	%D%/detect.c \
 	%D%/embed.h \
 	%D%/group.c \
 	%D%/job.c \
@@ -16,6 +19,7 @@ gtopo_core_sources += \
 	%D%/queue.h \
 	%D%/redop.c \
 	%D%/register.c \
+	%D%/search.c \
 	%D%/sendrecv.c \
 	%D%/sendrecv_host.c \
 	%D%/sendrecv_host.h \
@@ -23,20 +27,55 @@ gtopo_core_sources += \
 	%D%/sendrecv_remote.h \
 	%D%/state.c \
 	%D%/state.h \
-	%D%/thread.c
+	%D%/thread.c \
+	%D%/verify.c
 
 include_HEADERS = include/gtopo.h
-pkgconfigdir = $(libdir)/pkgconfig
-pkgconfig_DATA = gtopo.pc
 EXTRA_DIST += %D%/gtopo.map
+
+# What pkg-config and CMake find the library by.  They name its folders from
+# where they lie themselves, so that an installed tree can be moved, and are made
+# when it is installed, as a package may have other folders than configure was
+# told.
+gtopo_pkgconfigdir = $(libdir)/pkgconfig
+gtopo_cmakedir = $(libdir)/cmake/gtopo
+gtopo_found_by = %D%/gtopo.pc.in %D%/gtopo-config.cmake.in \
+	%D%/gtopo-config-version.cmake.in
+EXTRA_DIST += $(gtopo_found_by)
+
+install-data-local: install-found-by
+install-found-by:
+	$(MKDIR_P) '$(DESTDIR)$(gtopo_pkgconfigdir)' \
+		'$(DESTDIR)$(gtopo_cmakedir)'
+	$(AM_V_at)up() { realpath -m --relative-to="$$1" "$$2"; }; \
+	for file in $(gtopo_found_by); do \
+		name=$${file##*/}; name=$${name%.in}; \
+		case $$name in \
+		*.pc) dir='$(gtopo_pkgconfigdir)' ;; \
+		*) dir='$(gtopo_cmakedir)' ;; \
+		esac; \
+		$(SED) -e 's|@RELEASE@|$(PACKAGE_VERSION)|g' \
+			-e "s|@PREFIX@|$$(up "$$dir" '$(prefix)')|g" \
+			-e "s|@INCLUDE@|$$(up "$$dir" '$(includedir)')|g" \
+			'$(top_srcdir)'/$$file >'$(DESTDIR)'"$$dir/$$name" || \
+			exit 1; \
+		chmod 644 '$(DESTDIR)'"$$dir/$$name"; \
+	done
+uninstall-local: uninstall-found-by
+uninstall-found-by:
+	rm -f '$(DESTDIR)$(gtopo_pkgconfigdir)/gtopo.pc'
+	rm -rf '$(DESTDIR)$(gtopo_cmakedir)'
+.PHONY: install-found-by uninstall-found-by
 
 # The archive's objects are position independent; of them the library has what
 # its own reach.  The number behind so is the ABI's.
 gtopo_abi = 0
 gtopo_so = libgtopo.so.$(gtopo_abi)
 gtopo_so_objects = \
+	%D%/answer.o \
 	%D%/collective.o \
 	%D%/comm.o \
+	%D%/detect.o \
 	%D%/group.o \
 	%D%/job.o \
 	%D%/launch.o \
@@ -45,18 +84,22 @@ gtopo_so_objects = \
 	%D%/queue.o \
 	%D%/redop.o \
 	%D%/register.o \
+	%D%/search.o \
 	%D%/sendrecv.o \
 	%D%/sendrecv_host.o \
 	%D%/sendrecv_remote.o \
 	%D%/state.o \
-	%D%/thread.o
+	%D%/thread.o \
+	%D%/verify.o
 
+# The solver is taken as a shared library here: its archives are for programs.
 $(gtopo_so): libgtopo_core.a %D%/gtopo.map
 	$(AM_V_CCLD)$(CC) $(AM_CFLAGS) $(CFLAGS) $(AM_LDFLAGS) $(LDFLAGS) \
 		-shared -Wl,-soname,$@ -Wl,--as-needed \
 		-Wl,--version-script,$(top_srcdir)/src/lib/gtopo.map \
-		-o $@ $(gtopo_so_objects) libgtopo_core.a $(JANSSON_LIBS) \
-		$(CRYPTO_LIBS) $(GMP_LIBS) $(VERBS_LIBS) $(CUDA_LIBS) $(LIBS)
+		-o $@ $(gtopo_so_objects) libgtopo_core.a $(HWLOC_LIBS) \
+		$(LIBXML2_LIBS) $(JANSSON_LIBS) $(CRYPTO_LIBS) $(GMP_LIBS) \
+		$(CLP_SHARED_LIBS) $(VERBS_LIBS) $(CUDA_LIBS) $(LIBS)
 
 libgtopo.so: $(gtopo_so)
 	$(AM_V_at)ln -sf $(gtopo_so) $@

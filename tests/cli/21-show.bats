@@ -310,3 +310,18 @@ one server, so name a node's file"
 	[[ $out == *'label="1 NVLink, 25.0 GB/s\l"'* ]]
 	[[ $out == *'label="2 NVLinks, 50.0 GB/s\l"'* ]]
 }
+
+@test "--list names the reference machines, wherever they are" {
+	run_split gtopo show --list
+	want 0 ""
+	[ "$out" = "$(cd "$xml" && ls *.xml | sed 's/\.xml$//' | LC_ALL=C sort)" ]
+	mkdir "$BATS_TEST_TMPDIR/few"
+	cp "$xml/dgx-2.xml" "$BATS_TEST_TMPDIR/few/mine.xml"
+	GTOPO_XML=$BATS_TEST_TMPDIR/few run_split gtopo show --list
+	want 0 ""
+	[ "$out" = mine ]
+	run_split gtopo show --list dgx-2
+	want 2 "gtopo show: --list takes no FILE"
+	run_split gtopo show
+	want 2 "gtopo show: FILE is missing; see 'gtopo help show'"
+}

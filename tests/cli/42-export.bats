@@ -201,3 +201,84 @@ gtopo/numa-nodes=2" ]
 	[ "$status" -eq 2 ]
 	[[ $err == *"has single links between switches; Slurm's tree takes a fabric of levels" ]]
 }
+
+# map LINE...: what the virtual machine was given.
+map() {
+	printf '%s\n' "$@" >map.txt
+}
+
+@test "a virtual machine has the host's devices by its own bus ids" {
+	cd "$BATS_TEST_TMPDIR"
+	map "# two GPUs and a port" "07:00.0 0000:00:06.0" "" \
+		"0000:0F:00.0 00000000:00:05.0  # spelled as others do" \
+		"0000:0c:00.0 0000:00:07.0 mlx5_9" "CPU3 cpu0"
+	run_split gtopo export --to vm --map map.txt \
+		"$GTOPO_SRC/share/xml/dgx-a100.xml"
+	want 0 ""
+	printf '%s\n' "$out" >vm.xml
+	gtopo show vm.xml | sed 's/ *$//' | diff - <(cat <<-'END'
+	vm.xml: 2 GPUs, 1 network port, 1 NUMA node; GB/s at line rate
+	├─ NUMA 0                                        x86_64 AuthenticAMD
+	│  └─ switch ffff:00:00.0   gen4 x16  31.5 GB/s  PEX880xx
+	│     ├─ GPU1 0000:00:06.0  gen4 x16  31.5 GB/s  A100 SXM4 80GB, sm_80, rank 1
+	│     ├─ NIC 0000:00:07.0   gen4 x16  31.5 GB/s  ConnectX-6, NET0 mlx5_9 25.0 GB/s
+	│     └─ GPU0 0000:00:05.0  gen4 x16  31.5 GB/s  A100 SXM4 80GB, sm_80, rank 0
+	└─ NVSwitch                 NVLink   300.0 GB/s  GPU0-1, 12 x 25.0 each
+	END
+	)
+	[ -z "$(gtopo lint vm.xml)" ]
+	[[ $out != *affinity* ]]
+	if command -v xmllint >/dev/null; then
+		xmllint --noout --relaxng \
+			"$GTOPO_SRC/share/schema/gtopo-topology.rng" vm.xml
+	fi
+}
+
+@test "a virtual machine has the NVLinks among its GPUs, and one NUMA node" {
+	cd "$BATS_TEST_TMPDIR"
+	map "06:00.0 08:00.0" "07:00.0 07:00.0" "85:00.0 06:00.0" "CPU1 CPU0"
+	gtopo export --to vm --map map.txt -o vm.xml \
+		"$GTOPO_SRC/share/xml/dgx-1v.xml"
+	# GPU0-GPU1 one link, GPU0-GPU4 two of them, GPU1-GPU5 is not there.
+	[ "$(grep -o 'nvlink target="[^"]*" count="[0-9]*"' vm.xml | sort | uniq -c |
+		sed 's/^ *//')" = '1 nvlink target="0000:06:00.0" count="2"
+1 nvlink target="0000:07:00.0" count="1"
+1 nvlink target="0000:08:00.0" count="1"
+1 nvlink target="0000:08:00.0" count="2"' ]
+	[ "$(grep -c '<cpu ' vm.xml)" -eq 1 ]
+	[ "$(grep -c '<net ' vm.xml)" -eq 0 ]
+	gtopo search -q -o plan.json vm.xml
+	gtopo verify -q plan.json
+}
+
+@test "a map that is wrong is refused with its line" {
+	cd "$BATS_TEST_TMPDIR"
+	xml=$GTOPO_SRC/share/xml/dgx-1v.xml
+	refused() { # WORDS
+		run_split gtopo export --to vm --map map.txt "$xml"
+		want 2 "gtopo export: $1"
+	}
+	map "06:00.0 08:00.0" "06:00.0 09:00.0"
+	refused "map.txt:2: '0000:06:00.0' of the host stands in a line before"
+	map "06:00.0 08:00.0" "07:00.0 08:00.0"
+	refused "map.txt:2: '0000:08:00.0' of the virtual machine stands in a \
+line before"
+	map "06:00.0 GPU0"
+	refused "map.txt:1: 'GPU0' is neither a bus id nor a NUMA node such as \
+CPU0"
+	map "06:00.0"
+	refused "map.txt:1: '06:00.0' begins no line of two or three words: a \
+device of the host, its bus id in the virtual machine, and its name there"
+	map "CPU0 06:00.0"
+	refused "map.txt:1: 'cpu0' is a NUMA node, or becomes one, and the other \
+is a device"
+	map "06:00.0 08:00.0" "99:00.0 09:00.0"
+	refused "map.txt:2: the host has no '0000:99:00.0'"
+	map "# nothing"
+	refused "map.txt: has no GPU of the host"
+	run_split gtopo export --to vm "$xml"
+	want 2 "gtopo export: --to vm needs --map FILE: lines of a bus id of the \
+host and one of the virtual machine"
+	run_split gtopo export --to dot --map map.txt "$xml"
+	want 2 "gtopo export: --map 'map.txt' is for --to vm"
+}

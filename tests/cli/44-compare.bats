@@ -100,3 +100,26 @@ report() {
 	want 2 "gtopo compare: standard input: has a plan, which is read twice, \
 and so has to be a file"
 }
+
+@test "a picture has both curves, and every point's figures" {
+	report a.json "allreduce 1024 float false 10 2" \
+		"allreduce 2048 float false 10 4" "gather 2048 half true 10 4"
+	report 'b&<.json' "allreduce 1024 float false 40 0.5" \
+		"allreduce 2048 float false 5 8" "gather 2048 half true 10 40"
+	run_split gtopo compare --svg a.json 'b&<.json'
+	want 0 ""
+	command -v xmllint >/dev/null || skip "no xmllint"
+	xmllint --noout - <<<"$out"
+	count() { xmllint --xpath "count($1)" - <<<"$out"; }
+	[ "$(count '//*[local-name()="circle"]')" -eq 6 ]
+	[ "$(count '//*[local-name()="text"][.="A a.json: allreduce float"]')" -eq 1 ]
+	[[ $out == *">B b&amp;&lt;.json: gather half, in place<"* ]]
+	[[ $out == *"<title>A a.json allreduce float, 2 KiB: 4 GB/s</title>"* ]]
+	# The faster one is higher up.
+	y() { xmllint --xpath "string(//*[local-name()='circle'][contains(., '$1')]/@cy)" - <<<"$out"; }
+	awk -v a="$(y 'A a.json allreduce float, 2 KiB')" \
+		-v b="$(y 'json allreduce float, 2 KiB: 8')" \
+		'BEGIN { exit !(b > 0 && b < a) }'
+	run_split gtopo compare --svg --json a.json a.json
+	want 2 "gtopo compare: --json and --svg: one at a time"
+}

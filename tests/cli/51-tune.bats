@@ -134,3 +134,18 @@ assert row["max_blocks"] == 16 and row["time_us"] == 402, row'
 	want 2 "gtopo tune: wrong.json: channels: shares sum to '2', not to 1"
 	[ -z "$out" ]
 }
+
+@test "on a terminal it ends with a line on what was kept, with -q without" {
+	script -qec true /dev/null >/dev/null 2>&1 || skip "no terminal to be had"
+	run script -qec "$GTOPO tune --device host -b 16K -e 16K -o t.json \
+		plan.json" /dev/null
+	[ "$status" -eq 0 ]
+	[[ ${lines[-1]} =~ [0-9]+\ ways\ measured\ on\ host:\ 4\ ranks\ on\ .*\ kept\ -\>\ t.json ]]
+	run script -qec "$GTOPO tune -q --device host -b 16K -e 16K -o t.json \
+		plan.json" /dev/null
+	[ "$status" -eq 0 ]
+	[ -z "$output" ]
+	run script -qec "$GTOPO search --algo ring -o s.json \
+		$xml/h200-vm-4.xml" /dev/null
+	[[ ${lines[-1]} == "ring, "*" GB/s busbw, proven best"*" -> s.json"* ]]
+}

@@ -20,6 +20,7 @@ unit_tests += \
 	%D%/kernels/test_messages \
 	%D%/kernels/test_pattern \
 	%D%/lib/test_lib \
+	%D%/lib/test_memory \
 	%D%/lib/test_pair \
 	%D%/lib/test_premul \
 	%D%/lib/test_remote \

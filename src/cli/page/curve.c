@@ -41,11 +41,19 @@ static struct gt_curve *find_curve(struct gt_curves *curves, const char *what,
 	return curve;
 }
 
+void gt_curves_put(struct gt_curves *curves, const char *what, const char *coll,
+		   struct gt_curve_point point)
+{
+	struct gt_curve *curve = find_curve(curves, what, coll);
+
+	if (curve && curve->n < GT_CURVE_POINTS)
+		curve->points[curve->n++] = point;
+}
+
 void gt_curves_add(struct gt_curves *curves, const struct gt_json *rows,
 		   const char *what)
 {
 	struct gt_json row, value;
-	struct gt_curve *curve;
 	const char *coll;
 	double bytes, gbs;
 	uint32_t n = 0;
@@ -65,10 +73,8 @@ void gt_curves_add(struct gt_curves *curves, const struct gt_json *rows,
 		    gt_json_double(&value, &gbs, NULL) || bytes <= 0 ||
 		    gbs <= 0)
 			continue;
-		curve = find_curve(curves, what, coll);
-		if (curve && curve->n < GT_CURVE_POINTS)
-			curve->points[curve->n++] =
-				(struct gt_curve_point){bytes, gbs};
+		gt_curves_put(curves, what, coll,
+			      (struct gt_curve_point){bytes, gbs});
 	}
 }
 
@@ -205,6 +211,65 @@ static void draw_legend(const struct gt_curves *curves, struct gt_buf *out)
 			      "%.4g GB/s</span>",
 			      curves->bound);
 	gt_buf_puts(out, "</p>\n");
+}
+
+/* The colours of a page, as far as a picture alone needs them. */
+static void put_style(struct gt_buf *out)
+{
+	static const char *const light[GT_CURVES] = {
+		"#0969da", "#cf222e", "#1a7f37", "#8250df",
+		"#bc4c00", "#bf3989", "#1b7c83", "#4d2d00"};
+
+	gt_buf_puts(out, "<style>text{font:12px sans-serif;fill:#57606a}"
+			 "rect{fill:#fff}.grid{stroke:#d0d7de;stroke-width:.7}"
+			 ".curve path{fill:none;stroke-width:2}");
+	for (int i = 0; i < GT_CURVES; i++)
+		gt_buf_printf(out, ".k%d path{stroke:%s}.k%d circle{fill:%s}",
+			      i, light[i], i, light[i]);
+	gt_buf_puts(out, "</style>\n<rect width=\"100%\" height=\"100%\"/>\n");
+}
+
+/* A line above the picture for each curve, with a piece of it. */
+static void put_names(const struct gt_curves *curves, struct gt_buf *out)
+{
+	for (uint32_t i = 0; i < curves->n; i++) {
+		double y = -16.0 * (curves->n - i) + 6;
+
+		gt_buf_printf(out,
+			      "<g class=\"curve k%u\"><path d=\"M%d %.0fh24\"/>"
+			      "</g><text x=\"%d\" y=\"%.0f\">",
+			      i, GT_CURVE_LEFT, y, GT_CURVE_LEFT + 32, y + 4);
+		gt_html_text(out, curves->list[i].what);
+		gt_buf_puts(out, ": ");
+		gt_html_text(out, curves->list[i].coll);
+		gt_buf_puts(out, "</text>\n");
+	}
+}
+
+void gt_curves_svg(const struct gt_curves *curves, struct gt_buf *out)
+{
+	struct axes axes = {.any = 0};
+	int above = 16 * (int)curves->n + 12;
+
+	find_axes(curves, &axes);
+	gt_buf_printf(out,
+		      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
+		      "height=\"%d\" viewBox=\"0 0 %d %d\" role=\"img\" "
+		      "aria-label=\"bus bandwidth by size\">\n",
+		      GT_CURVE_WIDE, GT_CURVE_HIGH + above, GT_CURVE_WIDE,
+		      GT_CURVE_HIGH + above);
+	put_style(out);
+	gt_buf_printf(out, "<g transform=\"translate(0 %d)\">\n", above);
+	put_names(curves, out);
+	if (axes.any)
+		draw_grid(&axes, out);
+	for (uint32_t i = 0; i < curves->n && axes.any; i++)
+		draw_curve(&axes, curves, i, out);
+	gt_buf_printf(
+		out,
+		"<text x=\"%d\" y=\"%d\" text-anchor=\"end\">bus "
+		"bandwidth, GB/s, by size in bytes</text>\n</g>\n</svg>\n",
+		GT_CURVE_WIDE - GT_CURVE_RIGHT, -6);
 }
 
 void gt_curves_draw(const struct gt_curves *curves, struct gt_buf *out)

@@ -129,6 +129,11 @@ int gt_cluster_read(const char *path, enum gt_rates rates,
 		    struct gt_cluster **cluster, struct gt_topo **topo,
 		    struct gt_err *err);
 
+/* Read either from text; `name` stands for it in messages, and as its path. */
+int gt_cluster_parse(const char *name, const char *text, size_t len,
+		     enum gt_rates rates, struct gt_cluster **cluster,
+		     struct gt_topo **topo, struct gt_err *err);
+
 /*
  * Make a cluster of `nnodes` copies of one machine, whose ports, or those of a
  * list such as "0,3-5", are joined by one switch.  The topology is borrowed.

@@ -209,8 +209,8 @@ static int gt_cluster_root(const struct gt_xml_elem *root, struct gt_err *err)
 	return GT_OK;
 }
 
-static int gt_cluster_parse(struct gt_cluster_reader *reader,
-			    const struct gt_xml_elem *root, struct gt_err *err)
+static int read_whole(struct gt_cluster_reader *reader,
+		      const struct gt_xml_elem *root, struct gt_err *err)
 {
 	struct gt_cluster *cluster = reader->cluster;
 	const char *name = gt_xml_attr(root, "name");
@@ -251,7 +251,7 @@ int gt_cluster_from_xml(const struct gt_xml *xml, enum gt_rates rates,
 
 	if (rc)
 		return rc;
-	rc = gt_cluster_parse(&reader, gt_xml_root(xml), err);
+	rc = read_whole(&reader, gt_xml_root(xml), err);
 	if (rc)
 		gt_cluster_free(reader.cluster);
 	else
@@ -259,17 +259,15 @@ int gt_cluster_from_xml(const struct gt_xml *xml, enum gt_rates rates,
 	return rc;
 }
 
-int gt_cluster_read(const char *path, enum gt_rates rates,
-		    struct gt_cluster **cluster, struct gt_topo **topo,
-		    struct gt_err *err)
+/* Makes one or the other of a document, which it frees. */
+static int read_either(struct gt_xml *xml, enum gt_rates rates,
+		       struct gt_cluster **cluster, struct gt_topo **topo,
+		       struct gt_err *err)
 {
 	struct gt_cluster *several = NULL;
 	struct gt_topo *one = NULL;
-	struct gt_xml *xml;
-	int rc = gt_xml_read(path, &xml, err);
+	int rc;
 
-	if (rc)
-		return rc;
 	if (gt_xml_is(gt_xml_root(xml), "cluster"))
 		rc = gt_cluster_from_xml(xml, rates, &several, err);
 	else
@@ -280,4 +278,24 @@ int gt_cluster_read(const char *path, enum gt_rates rates,
 	*cluster = several;
 	*topo = one;
 	return GT_OK;
+}
+
+int gt_cluster_read(const char *path, enum gt_rates rates,
+		    struct gt_cluster **cluster, struct gt_topo **topo,
+		    struct gt_err *err)
+{
+	struct gt_xml *xml;
+	int rc = gt_xml_read(path, &xml, err);
+
+	return rc ? rc : read_either(xml, rates, cluster, topo, err);
+}
+
+int gt_cluster_parse(const char *name, const char *text, size_t len,
+		     enum gt_rates rates, struct gt_cluster **cluster,
+		     struct gt_topo **topo, struct gt_err *err)
+{
+	struct gt_xml *xml;
+	int rc = gt_xml_parse(name, text, len, &xml, err);
+
+	return rc ? rc : read_either(xml, rates, cluster, topo, err);
 }

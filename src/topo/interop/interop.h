@@ -1,5 +1,6 @@
 /*
- * A machine or a cluster as a file for the scheduler of another program.
+ * A machine or a cluster as a file for the scheduler of another program, or for
+ * a virtual machine.
  */
 #ifndef GT_TOPO_INTEROP_INTEROP_H
 #define GT_TOPO_INTEROP_INTEROP_H
@@ -32,5 +33,14 @@ void gt_k8s_machine(const struct gt_topo *topo, struct gt_buf *out);
  */
 int gt_k8s_cluster(const struct gt_cluster *cluster, struct gt_buf *out,
 		   struct gt_err *err);
+
+/*
+ * vm.c: append the topology of a virtual machine, made of `host`, a text that
+ * gt_topo_parse() takes, by the file `map` (topo/interop/vm_map.h): devices
+ * that are not in it are left out, switches above the others stay.  GT_EINPUT
+ * with the map's line when it is wrong, or names what the host has not.
+ */
+int gt_vm_topology(const struct gt_buf *host, const char *map,
+		   struct gt_buf *out, struct gt_err *err);
 
 #endif
