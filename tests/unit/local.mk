@@ -39,6 +39,7 @@ unit_tests += \
 	%D%/search/cluster/test_cluster_search \
 	%D%/search/cluster/test_cluster_table \
 	%D%/search/flow/test_flow \
+	%D%/search/job/test_bound \
 	%D%/search/pick/test_pick \
 	%D%/search/problem/test_flat_cluster \
 	%D%/search/ring/test_ring \
