@@ -122,6 +122,50 @@ assert made["nodes_bounded"] and made["complete"]'
 	gtopo search --job - "$xml/dgx-1v.xml" <job.json >/dev/null
 }
 
+# Groups that are listed stay where they are, so every assignment of 8 ranks to
+# two nodes of four GPUs is a job of its own.
+@test "no assignment that can be planned is quicker than the one found" {
+	cat >every.py <<-'END'
+		import itertools, json, subprocess, sys
+		gtopo, machine = sys.argv[1:]
+		axes, entries = [('tp', 2), ('dp', 4)], [
+		    ('tp', 'allreduce', 3000), ('dp', 'allgather', 2000)]
+		def run(job):
+		    out = subprocess.run(
+		        [gtopo, 'search', '-q', '--json', '--job', '-', '--nodes', '2',
+		         machine], input=json.dumps(job), capture_output=True,
+		        text=True)
+		    return json.loads(out.stdout) if not out.returncode else None
+		found = run({'schema': 'gtopo.job/1', 'axes': [
+		    {'name': name, 'size': size} for name, size in axes],
+		    'communication': [{'name': over, 'over': [over], 'bytes': bytes,
+		                       'collective': coll}
+		                      for over, coll, bytes in entries]})
+		groups = {'tp': [[2 * i, 2 * i + 1] for i in range(4)],
+		          'dp': [[0, 2, 4, 6], [1, 3, 5, 7]]}
+		times = []
+		for first in itertools.combinations(range(1, 8), 3):
+		    order = [0, *first]
+		    order += [rank for rank in range(8) if rank not in order]
+		    made = run({'schema': 'gtopo.job/1', 'ranks': 8, 'communication': [
+		        {'name': over, 'bytes': bytes, 'collective': coll,
+		         'groups': [[order.index(rank) for rank in group]
+		                    for group in groups[over]]}
+		        for over, coll, bytes in entries]})
+		    if made:
+		        times.append(made['assignment']['seconds'])
+		best = found['assignment']['seconds']
+		assert len(times) >= 4, times
+		assert min(times) >= best * (1 - 1e-9), (min(times), best)
+		assert min(times) <= best * (1 + 1e-9), (min(times), best)
+		assert found['bound_s'] <= best * (1 + 1e-9)
+		print(len(times), 'of 35 planned')
+	END
+	for machine in h200-vm-4 gb200-tray; do
+		python3 every.py "$GTOPO" "$xml/$machine.xml"
+	done
+}
+
 @test "faults of job files are named with place and remedy" {
 	for file in "$cases"/bad/*.json; do
 		run_split gtopo search --job "$file" "$xml/dgx-1v.xml"
