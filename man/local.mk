@@ -10,6 +10,7 @@ dist_man_MANS += \
 	%D%/gtopo-health.1 \
 	%D%/gtopo-help.1 \
 	%D%/gtopo-import.1 \
+	%D%/gtopo-job.5 \
 	%D%/gtopo-lint.1 \
 	%D%/gtopo-nccl.1 \
 	%D%/gtopo-page.1 \

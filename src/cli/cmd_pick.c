@@ -1,4 +1,4 @@
-/* gtopo pick: which GPUs of a machine to take for a job. */
+/* gtopo pick: which GPUs of a machine or a cluster to take for a job. */
 #include "cli/common/command.h"
 
 #include <inttypes.h>
@@ -10,6 +10,7 @@
 #include "cli/common/opt.h"
 #include "cli/pick/print.h"
 #include "search/pick/pick.h"
+#include "search/pick/several.h"
 #include "topo/cluster/cluster.h"
 #include "topo/graph/topo.h"
 
@@ -18,6 +19,7 @@ struct gt_pick_opts {
 	const char *taken, *among;
 	int to; /* enum gt_pick_to */
 	int rates;
+	int64_t nodes;
 };
 
 enum gt_pick_to {
@@ -39,6 +41,8 @@ static const struct gt_opt gt_pick_opts[] = {
 	{GT_OPT_WORD, 0, "rates", "measured|nccl|line",
 	 offsetof(struct gt_pick_opts, rates),
 	 "which link rates to use (measured)", 0, 0},
+	{GT_OPT_INT, 0, "nodes", "N", offsetof(struct gt_pick_opts, nodes),
+	 "choose from N copies of the machine on one switch", 1, 1 << 20},
 	GT_OPT_END,
 };
 
@@ -95,10 +99,85 @@ static int pick_machine(const struct gt_cmd_args *args,
 	return rc;
 }
 
-/*
- * Which nodes of a cluster to take is a question about its network, whose
- * bounds are others; that is refused.
- */
+static int write_several(const struct gt_cmd_args *args,
+			 const struct gt_cluster *cluster,
+			 const struct gt_pick_several *pick, struct gt_err *err)
+{
+	const struct gt_pick_opts *opts = args->opts;
+	struct gt_buf text = GT_BUF_INIT;
+	int rc = GT_OK;
+
+	switch ((enum gt_pick_to)opts->to) {
+	case GT_PICK_TO_TEXT:
+		gt_pick_several_print(cluster, pick, &text);
+		break;
+	case GT_PICK_TO_CUDA:
+		gt_pick_several_print_cuda(cluster, pick, &text);
+		break;
+	case GT_PICK_TO_SLURM:
+		rc = gt_pick_several_print_slurm(cluster, pick, &text, err);
+		break;
+	case GT_PICK_TO_JSON:
+		gt_pick_several_print_json(cluster, (enum gt_rates)opts->rates,
+					   pick, &text);
+		break;
+	}
+	return gt_cmd_write(args, &text, rc, err);
+}
+
+static int pick_several(const struct gt_cmd_args *args,
+			const struct gt_cluster *cluster,
+			struct gt_arena *arena, struct gt_err *err)
+{
+	const struct gt_pick_opts *opts = args->opts;
+	struct gt_pick_several_query query = {.cluster = cluster,
+					      .n = (uint32_t)opts->n};
+	struct gt_pick_several pick;
+	int rc = gt_pick_several_read(opts->among, opts->taken, arena, &query,
+				      err);
+
+	if (!rc)
+		rc = gt_pick_several_find(&query, arena, &pick, err);
+	if (rc)
+		return rc;
+	gt_cmd_note(args, "%" PRIu64 " of %" PRIu64 " choice%s bounded exactly",
+		    pick.nbounded, pick.nways, gt_plural(pick.nways));
+	if (!pick.complete)
+		gt_cmd_warn(args, "there are more choices than were compared; "
+				  "--among makes them fewer");
+	return write_several(args, cluster, &pick, err);
+}
+
+static int pick_cluster(const struct gt_cmd_args *args,
+			const struct gt_cluster *cluster, struct gt_err *err)
+{
+	struct gt_arena *arena = gt_arena_new();
+	int rc = arena ? pick_several(args, cluster, arena, err)
+		       : gt_err_nomem(err);
+
+	gt_arena_free(arena);
+	return rc;
+}
+
+/* Choose from one machine, or from copies of it. */
+static int pick_copies(const struct gt_cmd_args *args, struct gt_topo *topo,
+		       struct gt_err *err)
+{
+	const struct gt_pick_opts *opts = args->opts;
+	struct gt_cluster *cluster;
+	int rc;
+
+	if (opts->nodes < 2)
+		return pick_machine(args, topo, err);
+	rc = gt_cluster_copies(topo, (uint32_t)opts->nodes, NULL, &cluster,
+			       err);
+	if (rc)
+		return rc;
+	rc = pick_cluster(args, cluster, err);
+	gt_cluster_free(cluster);
+	return rc;
+}
+
 static int cmd_pick(const struct gt_cmd_args *args, struct gt_err *err)
 {
 	const struct gt_pick_opts *opts = args->opts;
@@ -112,12 +191,13 @@ static int cmd_pick(const struct gt_cmd_args *args, struct gt_err *err)
 			     &cluster, &topo, err);
 	if (rc)
 		return rc;
-	if (cluster)
-		rc = gt_err_set(err, GT_EINPUT, cluster->source,
-				"is a cluster; pick chooses on one machine, so "
-				"name a node's file");
+	if (cluster && opts->nodes)
+		rc = gt_err_set(err, GT_EINPUT, NULL,
+				"a cluster file has its own number of nodes; "
+				"leave out --nodes");
 	else
-		rc = pick_machine(args, topo, err);
+		rc = cluster ? pick_cluster(args, cluster, err)
+			     : pick_copies(args, topo, err);
 	gt_cluster_free(cluster);
 	gt_topo_free(topo);
 	return rc;
@@ -125,7 +205,7 @@ static int cmd_pick(const struct gt_cmd_args *args, struct gt_err *err)
 
 const struct gt_cmd gt_cmd_pick = {
 	.name = "pick",
-	.summary = "choose the GPUs of a machine that a job should take",
+	.summary = "choose the GPUs that a job should take",
 	.operands = "FILE",
 	.operands_min = 1,
 	.takes_machines = 1,

@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "cli/common/opt.h"
+#include "cli/search/job.h"
 #include "cli/search/tell.h"
 #include "plan/ir/demand.h"
 #include "plan/ir/plan.h"
@@ -39,6 +40,8 @@ struct gt_search_opts {
 	int64_t budget_ns;
 	int explain;
 	int64_t nodes;
+	const char *job;
+	int json;
 };
 
 #define SEARCH_AT(member) offsetof(struct gt_search_opts, member)
@@ -78,6 +81,10 @@ static const struct gt_opt gt_search_opts[] = {
 	 "explain what limits the plan, and what would raise it", 0, 0},
 	{GT_OPT_INT, 0, "nodes", "N", SEARCH_AT(nodes),
 	 "plan for N copies of the machine on one switch", 1, 1 << 20},
+	{GT_OPT_TEXT, 0, "job", "JOB", SEARCH_AT(job),
+	 "plan all that a job's ranks say in a step, and their places", 0, 0},
+	{GT_OPT_FLAG, 0, "json", NULL, SEARCH_AT(json),
+	 "with --job: report as JSON", 0, 0},
 	GT_OPT_END,
 };
 
@@ -167,7 +174,7 @@ static int read_demand(const struct gt_cmd_args *args, struct gt_arena *arena,
 	return rc;
 }
 
-/* Plan for one machine or for a cluster, whichever is not NULL. */
+/* Plan for a cluster or, where that is NULL, for one machine. */
 static int plan_request(const struct gt_cmd_args *args, struct gt_topo *topo,
 			const struct gt_cluster *cluster,
 			struct gt_arena *arena, struct gt_err *err)
@@ -209,13 +216,45 @@ static int plan_request(const struct gt_cmd_args *args, struct gt_topo *topo,
 	return rc;
 }
 
+/* Plan a whole job, which leaves nothing to say of a single collective. */
+static int plan_job(const struct gt_cmd_args *args, struct gt_topo *topo,
+		    const struct gt_cluster *cluster, struct gt_err *err)
+{
+	const struct gt_search_opts *opts = args->opts;
+	struct gt_job_words words = {.json = opts->json,
+				     .explain = opts->explain};
+
+	if (opts->algo || opts->coll >= 0 || opts->gpus || opts->root ||
+	    opts->demand || opts->max_channels || opts->equal ||
+	    opts->trees_per_root || opts->budget_ns)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--job plans all collectives of its file; "
+				  "with it go --nodes, --rates, --explain, "
+				  "--json, --exclude-link and "
+				  "--exclude-device");
+	if (words.json && words.explain)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--explain is for people; the JSON has all "
+				  "links and what is on them");
+	return gt_search_job(args, opts->job, &words, topo, cluster,
+			     (enum gt_rates)opts->rates, err);
+}
+
 static int plan_for(const struct gt_cmd_args *args, struct gt_topo *topo,
 		    const struct gt_cluster *cluster, struct gt_err *err)
 {
-	struct gt_arena *arena = gt_arena_new();
-	int rc = arena ? plan_request(args, topo, cluster, arena, err)
-		       : gt_err_nomem(err);
+	const struct gt_search_opts *opts = args->opts;
+	struct gt_arena *arena;
+	int rc;
 
+	if (opts->job)
+		return plan_job(args, topo, cluster, err);
+	if (opts->json)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--json is for --job; a plan is JSON anyway");
+	arena = gt_arena_new();
+	rc = arena ? plan_request(args, topo, cluster, arena, err)
+		   : gt_err_nomem(err);
 	gt_arena_free(arena);
 	return rc;
 }
@@ -240,7 +279,7 @@ static int search_topo(const struct gt_cmd_args *args, struct gt_topo *topo,
 			       err);
 	if (rc)
 		return rc;
-	rc = plan_for(args, NULL, cluster, err);
+	rc = plan_for(args, topo, cluster, err);
 	gt_cluster_free(cluster);
 	return rc;
 }
@@ -259,7 +298,7 @@ static int search_cluster(const struct gt_cmd_args *args,
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--exclude-link and --exclude-device are for "
 				  "one machine");
-	return plan_for(args, NULL, cluster, err);
+	return plan_for(args, cluster->topos[0], cluster, err);
 }
 
 static int cmd_search(const struct gt_cmd_args *args, struct gt_err *err)

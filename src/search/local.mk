@@ -10,6 +10,7 @@ include src/search/cluster/local.mk
 include src/search/emit/local.mk
 include src/search/flow/local.mk
 include src/search/graph/local.mk
+include src/search/job/local.mk
 include src/search/lp/local.mk
 include src/search/nccl/local.mk
 include src/search/pick/local.mk

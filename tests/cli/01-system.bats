@@ -74,6 +74,14 @@ need_failing_malloc() {
 	"$GTOPO" search --algo ring "$xml/dgx-1v.xml" >plan
 	every 15 lint "$xml/dgx-1v.xml"
 	every 15 pick -n 3 "$xml/dgx-1v.xml"
+	every 15 pick -n 5 --nodes 2 "$xml/workstation-4gpu.xml"
+	cat >job.json <<-END
+		{"schema": "gtopo.job/1", "axes": [{"name": "tp", "size": 8}],
+		 "communication": [{"name": "a", "collective": "allgather",
+		  "over": ["tp"], "bytes": 8}]}
+	END
+	every 15 search --explain --job job.json --nodes 2 \
+		"$xml/workstation-4gpu.xml"
 	every 20 verify plan
 	every 8 steps plan
 	every 8 compare plan plan

@@ -140,3 +140,23 @@ ring; templates need as many channels as their trees have shares"
 	gtopo search --algo ring --budget 1m "$xml/dgx-1v.xml" |
 		grep -q '"optimal": true'
 }
+
+@test "what NVSwitches that reduce would allow, where there are some" {
+	# 2 (n - 1) / (n + 1) of a GPU's NVLinks.
+	run_split gtopo search --explain "$xml/dgx-h100.xml"
+	[[ $out == *"NVSwitches (NVLS), which NCCL has and gtopo does not: up to \
+576.8 GB/s busbw" ]]
+	run_split gtopo search --explain --gpus 0-3 "$xml/dgx-h100.xml"
+	[[ $out == *"up to 444.96 GB/s busbw" ]]
+	run_split gtopo search --explain "$xml/gb200-nvl72.xml"
+	[[ $out == *"up to 1404.05 GB/s busbw" ]]
+	# Two GPUs gain nothing, all-gather neither, nor what is older or not joined.
+	run_split gtopo search --explain --gpus 0-1 "$xml/dgx-h100.xml"
+	[[ $out != *NVLS* ]]
+	run_split gtopo search --explain --coll allgather "$xml/dgx-h100.xml"
+	[[ $out != *NVLS* ]]
+	run_split gtopo search --explain "$xml/dgx-a100.xml"
+	[[ $out != *NVLS* ]]
+	run_split gtopo search --explain "$xml/2x-dgx-h100.xml"
+	[[ $out != *NVLS* ]]
+}

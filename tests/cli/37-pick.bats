@@ -105,13 +105,72 @@ write 0-3, GPU0,GPU2 or bus ids, which gtopo paths shows"
 	run_split gtopo pick -n 2 --among mlx5_0 "$xml/dgx-1v.xml"
 	want 2 "gtopo pick: --among: 'mlx5_0' is no GPU of this machine; write \
 0-3, GPU0,GPU2 or bus ids, which gtopo paths shows"
-	run_split gtopo pick -n 2 "$xml/2x-dgx-h100.xml"
-	want 2 "gtopo pick: $xml/2x-dgx-h100.xml: is a cluster; pick chooses \
-on one machine, so name a node's file"
 	gtopo synth "1 numa: 2 switch: 14 gpu" >many.xml
 	run_split gtopo pick -n 14 many.xml
 	want 2 "gtopo pick: many.xml: there are too many choices of 14 of 28 \
 GPUs; name fewer with --among"
 	run_split gtopo pick -n 2 --among 0-13 many.xml
 	want 0 ""
+}
+
+@test "GPUs of several nodes, on as few as are as good" {
+	run_split gtopo pick -n 9 "$xml/2x-dgx-h100.xml"
+	want 0 ""
+	diff - <(echo "$out") <<-END
+		9 GPUs on 2 nodes, the best of 4 choices
+		proved    no all-reduce over them exceeds 341.333 GB/s busbw
+		by number the first 9 reach at most 85.3333 GB/s
+
+		node                 GPUs
+		dgx-h100-0           0,1,2,3,4
+		dgx-h100-1           0,1,2,3
+	END
+	run_split gtopo pick -n 2 --nodes 2 "$xml/dgx-1v.xml"
+	[[ $out == *"2 GPUs on 1 node"*"node-0 "*" 0,3" ]]
+	# Taken GPUs send it to another node, all of a name's or some.
+	run_split gtopo pick -q -n 16 --taken dgx001,dgx002:0-3 \
+		"$xml/dgx-superpod-h100.xml"
+	want 0 ""
+	[[ $out == *dgx003*dgx004* && $out != *dgx001* && $out != *dgx002* ]]
+	run_split gtopo pick -n 2 --among dgx-h100-1:GPU4,dgx-h100-1:6-7 \
+		"$xml/2x-dgx-h100.xml"
+	[[ $out == *"dgx-h100-1 "*" 4,6" ]]
+}
+
+@test "several nodes in the formats of those who start jobs" {
+	gtopo pick -n 16 --to slurm "$xml/2x-dgx-h100.xml" | diff - <(echo \
+		--nodelist=dgx-h100-0,dgx-h100-1 \
+		--gpu-bind=map_gpu:0,1,2,3,4,5,6,7)
+	run_split gtopo pick -n 9 --to slurm "$xml/2x-dgx-h100.xml"
+	want 2 "gtopo pick: nodes have different GPUs, which --gpu-bind cannot \
+say; take --to json"
+	gtopo pick -n 9 --to cuda "$xml/2x-dgx-h100.xml" | diff - <(
+		echo "dgx-h100-0 CUDA_DEVICE_ORDER=PCI_BUS_ID" \
+			"CUDA_VISIBLE_DEVICES=0,1,2,3,4"
+		echo "dgx-h100-1 CUDA_DEVICE_ORDER=PCI_BUS_ID" \
+			"CUDA_VISIBLE_DEVICES=0,1,2,3")
+	gtopo pick -n 9 --to json "$xml/2x-dgx-h100.xml" | python3 -c '
+import json, sys
+made = json.load(sys.stdin)
+assert made["schema"] == "gtopo.pick/1" and made["complete"]
+assert made["gbs"] == "1024/3" and made["first_gbs"] == "256/3"
+assert [len(node["gpus"]) for node in made["nodes"]] == [5, 4]
+assert made["nodes"][1]["gpus"][0]["bus_id"] == "0000:1b:00.0"'
+}
+
+@test "what it refuses of several nodes" {
+	run_split gtopo pick -n 17 "$xml/2x-dgx-h100.xml"
+	want 1 "gtopo pick: $xml/2x-dgx-h100.xml: has 16 GPUs to choose from, \
+not 17"
+	run_split gtopo pick -n 2 --taken node-7 "$xml/2x-dgx-h100.xml"
+	want 2 "gtopo pick: --taken: 'node-7' is no node of this cluster, or no \
+GPU of it; write node-0 or node-0:0-3, as gtopo show names nodes"
+	run_split gtopo pick -n 2 --taken dgx-h100-0:9 "$xml/2x-dgx-h100.xml"
+	[ "$status" -eq 2 ]
+	run_split gtopo pick -n 2 --nodes 2 "$xml/2x-dgx-h100.xml"
+	want 2 "gtopo pick: a cluster file has its own number of nodes; leave \
+out --nodes"
+	run_split gtopo pick -n 64 "$xml/dgx-superpod-h100.xml"
+	want 0 "gtopo pick: there are more choices than were compared; --among \
+makes them fewer"
 }

@@ -24,6 +24,7 @@ cli_tests += \
 	%D%/36-units.bats \
 	%D%/37-pick.bats \
 	%D%/38-demand.bats \
+	%D%/39-job.bats \
 	%D%/40-verify.bats \
 	%D%/41-predict.bats \
 	%D%/42-export.bats \
@@ -47,5 +48,5 @@ check_DATA += %D%/libfailing_malloc.so
 
 MOSTLYCLEANFILES += %D%/libfailing_malloc.so
 EXTRA_DIST += %D%/failing_malloc.c
-EXTRA_DIST += $(cli_tests) %D%/leaks.supp %D%/common.bash \
+EXTRA_DIST += $(cli_tests) %D%/job_loads.py %D%/leaks.supp %D%/common.bash \
 	%D%/processes.bash %D%/run-bats.sh

@@ -40,7 +40,9 @@ unit_tests += \
 	%D%/search/cluster/test_cluster_search \
 	%D%/search/cluster/test_cluster_table \
 	%D%/search/flow/test_flow \
+	%D%/search/job/test_bound \
 	%D%/search/pick/test_pick \
+	%D%/search/pick/test_several \
 	%D%/search/problem/test_flat_cluster \
 	%D%/search/ring/test_ring \
 	%D%/search/ring/test_ring_table \

@@ -1,5 +1,6 @@
 gtopo_core_sources += \
 	%D%/print.c \
-	%D%/print.h
+	%D%/print.h \
+	%D%/several.c
 
 EXTRA_DIST += %D%/README.md

@@ -389,6 +389,19 @@ static void print_changes(const struct gt_whatif *whatif, double busbw,
 			     whatif->all_gain, busbw, out);
 }
 
+/* What is not planned, but known of the machine. */
+static void print_in_switch(const struct gt_whatif *whatif, double busbw,
+			    struct gt_buf *out)
+{
+	double gbs = gt_rat_double(whatif->in_switch_gbs);
+
+	if (gbs > busbw)
+		gt_buf_printf(out,
+			      "  reductions in NVSwitches (NVLS), which NCCL "
+			      "has and gtopo does not: up to %g GB/s busbw\n",
+			      gbs);
+}
+
 void gt_explain_print(const struct gt_plan *plan,
 		      const struct gt_whatif *whatif, struct gt_buf *out)
 {
@@ -399,6 +412,7 @@ void gt_explain_print(const struct gt_plan *plan,
 		print_cluster_proof(whatif, factor, out);
 		print_full_in_nodes(whatif, out);
 		print_changes(whatif, busbw, out);
+		print_in_switch(whatif, busbw, out);
 		return;
 	}
 	if (!plan->has_proof || plan->nranks < 2) {
@@ -410,4 +424,5 @@ void gt_explain_print(const struct gt_plan *plan,
 		return;
 	print_full_on_machine(whatif, out);
 	print_changes(whatif, busbw, out);
+	print_in_switch(whatif, busbw, out);
 }

@@ -1,5 +1,10 @@
 gtopo_core_sources += \
 	%D%/explain.c \
+	%D%/job.c \
+	%D%/job.h \
+	%D%/job_files.c \
+	%D%/job_json.c \
+	%D%/job_text.c \
 	%D%/tell.c \
 	%D%/tell.h
 

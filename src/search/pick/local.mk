@@ -1,5 +1,7 @@
 # which GPUs of a machine to take
 gtopo_core_sources += \
+	%D%/joined.c \
+	%D%/joined.h \
 	%D%/network.c \
 	%D%/network.h \
 	%D%/pick.c \
@@ -7,6 +9,11 @@ gtopo_core_sources += \
 	%D%/read.c \
 	%D%/routes.c \
 	%D%/routes.h \
+	%D%/several.c \
+	%D%/several.h \
+	%D%/several_read.c \
+	%D%/stock.c \
+	%D%/stock.h \
 	%D%/worth.c \
 	%D%/worth.h
 

@@ -9,6 +9,7 @@
 #include "search/cluster/request.h"
 #include "search/problem/fabric.h"
 #include "search/whatif/cluster_full.h"
+#include "search/whatif/in_switch.h"
 #include "search/whatif/result.h"
 #include "search/whatif/whatif.h"
 #include "topo/cluster/cluster.h"
@@ -227,6 +228,7 @@ int gt_whatif_of_cluster(const struct gt_cluster_request *request,
 
 	if (!s.result)
 		return gt_err_nomem(err);
+	s.result->in_switch_gbs = gt_whatif_in_switch_of_cluster(request);
 	rc = gt_whatif_cluster_solve(&s, err);
 	if (!rc)
 		rc = gt_whatif_cluster_group(&s, err);

@@ -4,6 +4,8 @@ gtopo_core_sources += \
 	%D%/cluster_changes.c \
 	%D%/cluster_full.c \
 	%D%/cluster_full.h \
+	%D%/in_switch.c \
+	%D%/in_switch.h \
 	%D%/machine.c \
 	%D%/result.c \
 	%D%/result.h \

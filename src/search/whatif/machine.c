@@ -13,6 +13,7 @@
 #include "search/problem/flat_cluster.h"
 #include "search/problem/request.h"
 #include "search/search.h"
+#include "search/whatif/in_switch.h"
 #include "search/whatif/result.h"
 #include "search/whatif/whatif.h"
 #include "topo/graph/edit.h"
@@ -324,6 +325,7 @@ int gt_whatif_of_machine(const struct gt_whatif_machine *machine,
 	if (!a.result)
 		return gt_err_nomem(err);
 	a.result->coll = plan->coll;
+	a.result->in_switch_gbs = gt_whatif_in_switch(machine->request);
 	if (plan->has_proof && plan->nranks > 1) {
 		a.result->value_gbs = gt_plan_algbw(plan, plan->proof.value);
 		rc = analyse(&a, err);

@@ -94,6 +94,8 @@ struct gt_whatif {
 	uint32_t nchanges;
 	struct gt_whatif_change *changes;
 	double all_gain; /* of all changes at once; 0: it was not tried */
+	/* What NVSwitches that reduce allow (in_switch.h), as busbw; 0: none */
+	struct gt_rat in_switch_gbs;
 };
 
 /* A plan that a search found on one machine, or on a cluster as one. */

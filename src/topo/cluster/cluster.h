@@ -143,6 +143,15 @@ int gt_cluster_copies(const struct gt_topo *topo, uint32_t nnodes,
 		      struct gt_err *err);
 
 /*
+ * Make a cluster of some nodes of another, in ascending order, with their names
+ * and ports and the uplinks above them.  The other one has to outlive it.
+ * GT_EINPUT, and why, when nodes or switches are not alike.
+ */
+int gt_cluster_subset(const struct gt_cluster *cluster, const uint32_t *nodes,
+		      uint32_t n, struct gt_cluster **subset,
+		      struct gt_err *err);
+
+/*
  * Make the cluster as if all its nodes and switches were alike.
  * GT_INTERSECTION keeps what all have: the ports of all kinds of nodes,
  * switches with as many nodes each, and what the narrowest has for so many of

@@ -11,6 +11,7 @@ gtopo_core_sources += \
 	%D%/name_list.c \
 	%D%/name_list.h \
 	%D%/names.c \
-	%D%/read.c
+	%D%/read.c \
+	%D%/subset.c
 
 EXTRA_DIST += %D%/README.md

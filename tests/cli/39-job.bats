@@ -1,0 +1,201 @@
+# gtopo search --job: all that a job's ranks say in a step, and their places.
+
+load common
+
+setup() {
+	xml=$GTOPO_SRC/share/xml
+	cases=$GTOPO_SRC/tests/cases/job
+	cd "$BATS_TEST_TMPDIR" || return
+}
+
+# job JSON: a job of two axes that says this.
+job() {
+	cat >job.json <<-END
+		{"schema": "gtopo.job/1",
+		 "axes": [{"name": "dp", "size": $1}, {"name": "tp", "size": $2}],
+		 "communication": [$3]}
+	END
+}
+
+# Every job on every cluster that is large enough; a script of its own adds the
+# loads up, and the program verifies each plan.
+@test "loads of real jobs add up, and plans are right" {
+	for file in "$cases"/good/*.json; do
+		for site in "$xml/dgx-superpod-h100.xml" "$xml/gb200-nvl72.xml" \
+			"--nodes 16 $xml/mi300x.xml" "--nodes 16 $xml/dgx-a100.xml"; do
+			[[ $file$site != *llama-70b*gb200* ]] || continue
+			rm -rf out
+			# shellcheck disable=SC2086
+			gtopo search -q --job "$file" -o out $site >text
+			grep -q '^bound  ' text
+			python3 "$GTOPO_SRC/tests/cli/job_loads.py" out
+			[ "$(wc -l <out/hosts)" -eq "$(($(wc -l <out/ranks.csv) - 1))" ]
+		done
+		for plan in out/plan-*.json; do
+			gtopo verify "$plan" >/dev/null
+		done
+	done
+}
+
+@test "the gap is told, and small, or proven to be none" {
+	run_split gtopo search --job "$cases/good/zero3-64.json" --nodes 8 \
+		"$xml/dgx-h100.xml"
+	[[ $out == *"optimal, proven"* ]]
+	for machine in dgx-h100 mi300x; do
+		for file in llama-70b moe-ep16; do
+			gtopo search --json --job "$cases/good/$file.json" \
+				--nodes 16 "$xml/$machine.xml" | python3 -c '
+import json, sys
+made = json.load(sys.stdin)
+gap = 1 - made["bound_s"] / made["assignment"]["seconds"]
+assert 0 <= gap < 0.02, gap
+assert made["nodes_bounded"] and made["complete"]'
+		done
+	done
+}
+
+@test "axes that are numbered badly are put right" {
+	job 8 8 '{"name": "layers", "collective": "allreduce", "over": ["tp"],
+	          "bytes": "64M", "count": 100},
+	         {"name": "gradients", "collective": "allreduce", "over": ["dp"],
+	          "bytes": "64M"}'
+	run_split gtopo search --job job.json --nodes 8 -o out "$xml/dgx-h100.xml"
+	want 0 ""
+	[[ $out == *"by number "*" times as long"* ]]
+	[[ $out == *$'\nin a node tp 8\namong     dp 8\n'* ]]
+	python3 "$GTOPO_SRC/tests/cli/job_loads.py" out
+	# Rank 1 is the second of dp, on the first GPU of the second node.
+	head -4 out/ranks.csv | diff - <(printf '%s\n' rank,node,gpu 0,node-0,0 \
+		1,node-1,0 2,node-2,0)
+	head -2 out/hosts | diff - <(printf '%s\n' node-0 node-1)
+	[[ $(<out/order.json) == "[0, 8, 16, 24, 32, 40, 48, 56, 1, "* ]]
+}
+
+@test "switches between nodes are counted" {
+	cat >cluster.xml <<-END
+		<cluster version="1">
+		  <node file="$xml/dgx-h100.xml" nets="0,3-6,9-11" count="8"/>
+		  <fabric><level nodes="4" oversubscription="4"/><level/></fabric>
+		</cluster>
+	END
+	job 8 8 '{"name": "all", "collective": "allgather", "over": ["dp"],
+	          "bytes": "64M", "count": 100},
+	         {"name": "tokens", "collective": "alltoall", "over": ["dp"],
+	          "bytes": "64M", "count": 100},
+	         {"name": "layers", "collective": "allreduce", "over": ["tp"],
+	          "bytes": "64M", "count": 9999}'
+	run_split gtopo search --explain --job job.json -o out cluster.xml
+	want 0 ""
+	python3 "$GTOPO_SRC/tests/cli/job_loads.py" out
+	grep -q '"switch0.1>switch1.0"' out/report.json
+}
+
+@test "who shares a link, and what would help" {
+	job 2 8 '{"name": "one", "collective": "allgather", "over": ["dp"],
+	          "bytes": 3000000000, "phase": "end"},
+	         {"name": "other", "collective": "allgather", "over": ["dp"],
+	          "bytes": 1000000000, "phase": "end"}'
+	run_split gtopo search --explain --job job.json \
+		--nodes 2 "$xml/dgx-h100.xml"
+	want 0 ""
+	[[ $out == *"all at the same time"* ]]
+	job 2 4 '{"name": "one", "collective": "allgather", "over": ["tp", "dp"],
+	          "bytes": 3000000000, "phase": "end"},
+	         {"name": "other", "collective": "allgather", "over": ["tp", "dp"],
+	          "bytes": 1000000000, "phase": "end"}'
+	run_split gtopo search --explain --job job.json "$xml/dgx-h100.xml"
+	want 0 ""
+	[[ $out == *"   75% of it is one"* && $out == *"   25% of it is other"* ]]
+	[[ $out == *"if all links like these were twice as wide: "* ]]
+}
+
+@test "ranks may be listed, and a job may be of one machine" {
+	cat >job.json <<-END
+		{"schema": "gtopo.job/1", "ranks": 4, "communication": [
+		 {"name": "pairs", "collective": "sendrecv", "bytes": 1024,
+		  "groups": [[0, 1], [2, 3]]},
+		 {"name": "alone", "collective": "allreduce", "bytes": 1,
+		  "groups": [[3]]}]}
+	END
+	gtopo search --job job.json -o out "$xml/dgx-1v.xml" >/dev/null
+	python3 "$GTOPO_SRC/tests/cli/job_loads.py" out
+	gtopo search --job - "$xml/dgx-1v.xml" <job.json >/dev/null
+}
+
+# Groups that are listed stay where they are, so every assignment of 8 ranks to
+# two nodes of four GPUs is a job of its own.
+@test "no assignment that can be planned is quicker than the one found" {
+	cat >every.py <<-'END'
+		import itertools, json, subprocess, sys
+		gtopo, machine = sys.argv[1:]
+		axes, entries = [('tp', 2), ('dp', 4)], [
+		    ('tp', 'allreduce', 3000), ('dp', 'allgather', 2000)]
+		def run(job):
+		    out = subprocess.run(
+		        [gtopo, 'search', '-q', '--json', '--job', '-', '--nodes', '2',
+		         machine], input=json.dumps(job), capture_output=True,
+		        text=True)
+		    return json.loads(out.stdout) if not out.returncode else None
+		found = run({'schema': 'gtopo.job/1', 'axes': [
+		    {'name': name, 'size': size} for name, size in axes],
+		    'communication': [{'name': over, 'over': [over], 'bytes': bytes,
+		                       'collective': coll}
+		                      for over, coll, bytes in entries]})
+		groups = {'tp': [[2 * i, 2 * i + 1] for i in range(4)],
+		          'dp': [[0, 2, 4, 6], [1, 3, 5, 7]]}
+		times = []
+		for first in itertools.combinations(range(1, 8), 3):
+		    order = [0, *first]
+		    order += [rank for rank in range(8) if rank not in order]
+		    made = run({'schema': 'gtopo.job/1', 'ranks': 8, 'communication': [
+		        {'name': over, 'bytes': bytes, 'collective': coll,
+		         'groups': [[order.index(rank) for rank in group]
+		                    for group in groups[over]]}
+		        for over, coll, bytes in entries]})
+		    if made:
+		        times.append(made['assignment']['seconds'])
+		best = found['assignment']['seconds']
+		assert len(times) >= 4, times
+		assert min(times) >= best * (1 - 1e-9), (min(times), best)
+		assert min(times) <= best * (1 + 1e-9), (min(times), best)
+		assert found['bound_s'] <= best * (1 + 1e-9)
+		print(len(times), 'of 35 planned')
+	END
+	for machine in h200-vm-4 gb200-tray; do
+		python3 every.py "$GTOPO" "$xml/$machine.xml"
+	done
+}
+
+@test "faults of job files are named with place and remedy" {
+	for file in "$cases"/bad/*.json; do
+		run_split gtopo search --job "$file" "$xml/dgx-1v.xml"
+		want 2 "gtopo search: $file: $(<"${file%.json}.error")"
+	done
+}
+
+@test "what does not go together is refused" {
+	job 2 4 '{"name": "a", "collective": "allreduce", "over": ["tp"],
+	          "bytes": 1}'
+	run_split gtopo search --job job.json --coll alltoall "$xml/dgx-1v.xml"
+	[ "$status" -eq 2 ]
+	[[ $err == *"--job plans all collectives of its file"* ]]
+	run_split gtopo search --json "$xml/dgx-1v.xml"
+	want 2 "gtopo search: --json is for --job; a plan is JSON anyway"
+	run_split gtopo search --json --explain --job job.json "$xml/dgx-1v.xml"
+	[ "$status" -eq 2 ]
+	run_split gtopo search --job job.json "$xml/h200-vm-4.xml"
+	want 2 "gtopo search: job.json: the job has 8 ranks, but there are 4 \
+GPUs; --nodes says how many nodes there are"
+	sed 's/count="2"/count="1"/' "$xml/2x-dgx-h100.xml" >two.xml
+	cat >mixed.xml <<-END
+		<cluster version="1"><node file="$xml/dgx-h100.xml"/>
+		<node file="$xml/dgx-a100.xml"/></cluster>
+	END
+	run_split gtopo search --job job.json mixed.xml
+	[ "$status" -eq 2 ]
+	[[ $err == *"a job is planned for nodes that are all alike"* ]]
+	: >file
+	run_split gtopo search --job job.json -o file/out "$xml/dgx-1v.xml"
+	[ "$status" -eq 3 ]
+	[[ $err == *"file/out: the folder cannot be made: Not a directory" ]]
+}
