@@ -122,13 +122,18 @@ static void emit_link(struct gt_emitter *e, uint32_t i,
 	out->kind = gt_link_kind_name(link->kind);
 }
 
-/* Mark the links of all routes and those of the bound's parts. */
+/*
+ * Mark the links of all routes and those of the bound's parts; of an open
+ * fabric those that lead somewhere.
+ */
 static void mark_links(const struct gt_solution *solution, uint32_t *used)
 {
 	const struct gt_fabric *f = solution->fabric;
 	const struct gt_bound *bound = solution->proposal->cut;
 
-	for (uint32_t i = 0; i < f->nranks * f->nranks; i++)
+	for (uint32_t i = 0; f->open && i < f->nlinks; i++)
+		used[i] = f->links[i].from != f->links[i].to;
+	for (uint32_t i = 0; !f->open && i < f->nranks * f->nranks; i++)
 		for (uint32_t k = 0; k < f->routes[i].nlinks; k++)
 			used[f->routes[i].links[k]] = 1;
 	for (uint32_t i = 0; bound && bound->found && i < bound->nparts; i++)
@@ -342,7 +347,7 @@ static void emit_select(struct gt_emitter *e)
 
 /*
  * The routes of all pairs.  Where some pair is not connected there are none,
- * since a certificate needs them all.
+ * since a certificate needs them all; in an open fabric any path is a route.
  */
 static void emit_routes(struct gt_emitter *e)
 {
@@ -351,7 +356,7 @@ static void emit_routes(struct gt_emitter *e)
 	uint32_t n = f->nranks;
 
 	for (uint32_t i = 0; i < n * n; i++)
-		if (i / n != i % n && !f->routes[i].nlinks)
+		if (f->open || (i / n != i % n && !f->routes[i].nlinks))
 			return;
 	proof->routes = gt_plan_builder_array(&e->b, (size_t)n * n,
 					      sizeof(*proof->routes));

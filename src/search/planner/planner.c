@@ -18,6 +18,7 @@
 #include "search/problem/flat_cluster.h"
 #include "search/problem/gpu_list.h"
 #include "search/problem/request.h"
+#include "search/uneven/search.h"
 #include "search/whatif/whatif.h"
 #include "topo/cluster/cluster.h"
 #include "topo/graph/name.h"
@@ -179,6 +180,52 @@ static int plan_flattened(struct gt_planner *p, struct gt_err *err)
 	if (!rc)
 		rc = check_demand(&p->ask, p->one.nranks, err);
 	return rc ? rc : search_one(p, err);
+}
+
+/* ---- nodes that are not alike, with routes to choose ------------------- */
+
+/* Its paths are made without relays, as the ranks of a tree relay. */
+static int search_uneven(struct gt_planner *p, struct gt_paths **paths,
+			 struct gt_plan **plan, struct gt_err *err)
+{
+	const struct gt_cluster *cluster = p->cluster;
+	struct gt_search_request request = p->one;
+	struct gt_uneven_stats stats = {0};
+	struct gt_flat_cluster *flat;
+	int rc = GT_OK;
+
+	for (uint32_t i = 0; i < cluster->nkinds && !rc; i++)
+		rc = gt_paths_new_direct(cluster->kinds[i].topo, &paths[i],
+					 err);
+	if (!rc)
+		rc = gt_flat_new_open(cluster, paths, p->ask.gpus, p->arena,
+				      &flat, err);
+	if (rc)
+		return rc;
+	request.flat = flat;
+	request.nranks = flat->fabric.nranks;
+	rc = check_root(p->ask.root, request.nranks, err);
+	if (!rc)
+		rc = gt_uneven_search(&request, plan, &stats, err);
+	p->result.stats = (struct gt_search_stats){.nrows = stats.nlinks,
+						   .ncolumns = stats.ntrees,
+						   .nrounds = stats.nrounds};
+	return rc;
+}
+
+static int plan_uneven(struct gt_planner *p, struct gt_err *err)
+{
+	uint32_t nkinds = p->cluster->nkinds;
+	int64_t begin_ns = gt_clock_ns();
+	struct gt_paths **paths =
+		gt_arena_array(p->arena, nkinds, sizeof(*paths));
+	int rc = paths ? search_uneven(p, paths, &p->plan, err)
+		       : gt_err_nomem(err);
+
+	for (uint32_t i = 0; paths && i < nkinds; i++)
+		gt_paths_free(paths[i]);
+	p->result.search_ns = gt_clock_ns() - begin_ns;
+	return rc;
 }
 
 /* ---- nodes that are alike ---------------------------------------------- */
@@ -367,9 +414,9 @@ static int try_flattened(struct gt_planner *p, struct gt_err *err)
 
 /* ---- which of these ---------------------------------------------------- */
 
-/* Has the cluster few enough GPUs to be flattened? */
-static int fits_flat(const struct gt_planner_request *ask,
-		     const struct gt_cluster *cluster)
+/* How many GPUs are there, or are named? */
+static uint64_t count_gpus(const struct gt_planner_request *ask,
+			   const struct gt_cluster *cluster)
 {
 	struct gt_name_list names = {.rest = ask->gpus};
 	char word[GT_NAME_MAX];
@@ -382,7 +429,28 @@ static int fits_flat(const struct gt_planner_request *ask,
 		n += (uint64_t)cluster->kinds[i].nnodes *
 		     (ask->gpus ? named
 				: gt_topo_ngpus(cluster->kinds[i].topo));
-	return n <= GT_FLAT_MAX_RANKS;
+	return n;
+}
+
+/* Has the cluster few enough GPUs to be flattened? */
+static int fits_flat(const struct gt_planner_request *ask,
+		     const struct gt_cluster *cluster)
+{
+	return count_gpus(ask, cluster) <= GT_FLAT_MAX_RANKS;
+}
+
+/* Can trees over routes of their own do it, of so many GPUs? */
+static int fits_uneven(const struct gt_planner_request *ask,
+		       const struct gt_cluster *cluster)
+{
+	int trees = ask->algo == GT_PLANNER_AUTO ||
+		    ask->algo == GT_PLANNER_FOREST ||
+		    ask->algo == GT_PLANNER_TREE;
+
+	return trees && !gt_coll_only_moves(gt_planner_coll(ask)) &&
+	       !ask->demand && !ask->equal && !ask->trees_per_root &&
+	       !ask->max_channels && !ask->explain &&
+	       count_gpus(ask, cluster) <= GT_FLAT_OPEN_RANKS;
 }
 
 /* Has the quotient no plans for the collective, or none of this shape? */
@@ -406,6 +474,8 @@ static int plan_cluster(struct gt_planner *p, struct gt_err *err)
 	alike = gt_quotient_accepts(p->cluster, &why) != GT_EINPUT;
 	flat = fits_flat(ask, p->cluster) && ask->algo != GT_PLANNER_HIER &&
 	       (needs_flat(ask) || !alike);
+	if (!flat && !alike && fits_uneven(ask, p->cluster))
+		return plan_uneven(p, err);
 	if (!flat && !alike)
 		return plan_homogenized(p, err);
 	if (!flat) {
