@@ -12,6 +12,7 @@
 #include "plan/ir/demand.h"
 #include "plan/ir/plan.h"
 #include "search/bound/bound.h"
+#include "search/emit/common_hops.h"
 #include "search/emit/plan_builder.h"
 #include "search/problem/fabric.h"
 #include "search/problem/flat_cluster.h"
@@ -439,6 +440,12 @@ static void emit_proof(struct gt_emitter *e)
 		emit_parts(e);
 }
 
+/* Beyond this plans are not merged with others, and files grow large. */
+static int request_is_large(const struct gt_solution *solution)
+{
+	return solution->request->nranks > GT_FLAT_MAX_RANKS;
+}
+
 int gt_emit(const struct gt_solution *solution, struct gt_plan **plan,
 	    struct gt_err *err)
 {
@@ -453,6 +460,8 @@ int gt_emit(const struct gt_solution *solution, struct gt_plan **plan,
 	emit_links(&e);
 	if (!e.b.failed)
 		emit_channels(&e);
+	if (!e.b.failed && request_is_large(solution))
+		gt_common_hops(&e.b);
 	if (!e.b.failed)
 		emit_select(&e);
 	if (!e.b.failed)

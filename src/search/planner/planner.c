@@ -13,6 +13,7 @@
 #include "search/cluster/cut_bound.h"
 #include "search/cluster/alltoall.h"
 #include "search/cluster/search.h"
+#include "search/emit/select_by_size.h"
 #include "search/planner/job_bound.h"
 #include "search/planner/request.h"
 #include "search/problem/flat_cluster.h"
@@ -162,7 +163,8 @@ static int plan_machine(struct gt_planner *p, struct gt_err *err)
 	return search_one(p, err);
 }
 
-static int plan_flattened(struct gt_planner *p, struct gt_err *err)
+/* Make the flat cluster that shapes with one route a pair are searched on. */
+static int flatten(struct gt_planner *p, struct gt_err *err)
 {
 	struct gt_flat_cluster *flat;
 	int rc = GT_OK;
@@ -177,8 +179,13 @@ static int plan_flattened(struct gt_planner *p, struct gt_err *err)
 	p->one.flat = flat;
 	p->one.nranks = flat->fabric.nranks;
 	rc = check_root(p->ask.root, p->one.nranks, err);
-	if (!rc)
-		rc = check_demand(&p->ask, p->one.nranks, err);
+	return rc ? rc : check_demand(&p->ask, p->one.nranks, err);
+}
+
+static int plan_flattened(struct gt_planner *p, struct gt_err *err)
+{
+	int rc = flatten(p, err);
+
 	return rc ? rc : search_one(p, err);
 }
 
@@ -224,6 +231,62 @@ static int plan_uneven(struct gt_planner *p, struct gt_err *err)
 
 	for (uint32_t i = 0; paths && i < nkinds; i++)
 		gt_paths_free(paths[i]);
+	p->result.search_ns = gt_clock_ns() - begin_ns;
+	return rc;
+}
+
+/*
+ * Of more ranks than this a forest with fixed routes takes many seconds, so
+ * trees that choose theirs take its place beside rings and the mesh.
+ */
+enum { FOREST_MAX_RANKS = 32 };
+
+/*
+ * Where rings carry more, their proof is about one route a pair, which trees do
+ * not keep to: they are left out.  Trees are the first of the tries.
+ */
+static void leave_trees(struct gt_by_size_tries *tries)
+{
+	const struct gt_plan *trees = tries->plans[0];
+	int more = 0;
+
+	for (uint32_t i = 1; i < tries->n; i++)
+		more |= gt_plan_algbw(tries->plans[i],
+				      tries->plans[i]->proof.value) >
+			gt_plan_algbw(trees, trees->proof.value);
+	if (!more)
+		return;
+	gt_plan_free(tries->plans[0]);
+	tries->n--;
+	for (uint32_t i = 0; i < tries->n; i++)
+		tries->plans[i] = tries->plans[i + 1];
+}
+
+static int plan_both(struct gt_planner *p, struct gt_err *err)
+{
+	static const char *const others[] = {"ring", "mesh"};
+	struct gt_by_size_tries tries = {.n = 0};
+	struct gt_search_stats stats;
+	int64_t begin_ns = gt_clock_ns();
+	int rc = flatten(p, err);
+
+	gt_err_init(&tries.why);
+	if (!rc)
+		rc = plan_uneven(p, err);
+	if (rc)
+		return rc;
+	tries.plans[tries.n++] = p->plan;
+	p->plan = NULL;
+	for (uint32_t i = 0; i < 2; i++) {
+		gt_err_init(&tries.why);
+		tries.rc = gt_search(&p->one, others[i], &tries.plans[tries.n],
+				     &stats, &tries.why);
+		if (tries.rc && tries.rc != GT_ENO)
+			break;
+		tries.n += !tries.rc;
+	}
+	leave_trees(&tries);
+	rc = gt_by_size_take(&tries, &p->plan, err);
 	p->result.search_ns = gt_clock_ns() - begin_ns;
 	return rc;
 }
@@ -486,6 +549,10 @@ static int plan_cluster(struct gt_planner *p, struct gt_err *err)
 			rc = try_flattened(p, err);
 		return rc;
 	}
+	if (!alike && ask->algo == GT_PLANNER_AUTO &&
+	    fits_uneven(ask, p->cluster) &&
+	    count_gpus(ask, p->cluster) > FOREST_MAX_RANKS)
+		return plan_both(p, err);
 	rc = plan_flattened(p, err);
 	if (!rc && alike && ask->algo == GT_PLANNER_AUTO && !ask->demand &&
 	    !ask->max_channels && gt_planner_coll(ask) == GT_COLL_ALLTOALL)
