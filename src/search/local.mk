@@ -18,4 +18,5 @@ include src/search/planner/local.mk
 include src/search/problem/local.mk
 include src/search/ring/local.mk
 include src/search/tree/local.mk
+include src/search/uneven/local.mk
 include src/search/whatif/local.mk

@@ -47,6 +47,8 @@ const char *gt_proof_text_routes(const struct gt_plan *plan, int any)
 	int of_class = !any && proof->class_ != GT_PROOF_ANY;
 	int priced = proof->class_ == GT_PROOF_ANY && proof->nprices;
 
+	if (!plan->cluster && !of_class && proof->nparts && !proof->nroutes)
+		return " over its links";
 	return of_class || priced || proof->nparts || proof->nunused
 		       ? " over its routes"
 		       : "";

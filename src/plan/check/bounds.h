@@ -30,6 +30,16 @@ int gt_check_parts(const struct gt_plan *plan,
 		   const struct gt_plan_route **table,
 		   enum gt_bound_state *state, struct gt_err *err);
 
+/*
+ * Parts without routes: do a part's links cut all paths along the plan's links
+ * that leave it, or that enter it?  owner[] is by rank 1 + its part.  The state
+ * says that there are no routes where links' ids, which name vertices, or hops,
+ * which follow them, do not tell the paths.
+ */
+int gt_check_part_paths(const struct gt_plan *plan, const uint32_t *owner,
+			int enter, enum gt_bound_state *state,
+			struct gt_err *err);
+
 /* Does every ring through n ranks cost 1 or more? */
 int gt_check_ring_costs(const struct gt_plan *plan, uint32_t n,
 			const struct gt_hop_costs *costs,

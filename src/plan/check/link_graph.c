@@ -1,9 +1,10 @@
 /*
- * The graph of one node, found from the names in links' ids: vertices are
+ * A graph, found from the names in links' ids: vertices are
  * sorted by name, and ranks, ports and opposite links are found by them.
  */
 #include "plan/check/link_graph.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,8 @@
 #include "plan/check/fault.h"
 #include "plan/ir/cluster.h"
 #include "plan/ir/plan.h"
+
+enum { GT_VERTEX_NAME_MAX = 512 };
 
 static int gt_name_cmp(const void *a, const void *b)
 {
@@ -75,6 +78,39 @@ static int gt_link_graph_split(const struct gt_plan *plan,
 	return GT_OK;
 }
 
+/*
+ * Links of several nodes are called "NODE:FROM>TO" within a node, and the ends
+ * of those between nodes "NODE:PORT" or a switch's name.  So an end is the
+ * node's own if any link begins at the node's vertex of that name.
+ */
+static int gt_link_graph_nodes(struct gt_link_graph *v,
+			       const struct gt_plan *plan,
+			       struct gt_arena *arena, const char **ends,
+			       struct gt_err *err)
+{
+	char name[GT_VERTEX_NAME_MAX];
+
+	for (uint32_t i = 0; i < plan->nlinks; i++)
+		v->names[i] = ends[2 * i];
+	v->n = plan->nlinks;
+	qsort(v->names, v->n, sizeof(*v->names), gt_name_cmp);
+	for (uint32_t i = 0; i < plan->nlinks; i++) {
+		const char *from = ends[2 * i], *to = ends[2 * i + 1];
+		int node = (int)strcspn(from, ":/");
+
+		if (from[node] != ':' ||
+		    snprintf(name, sizeof(name), "%.*s:%s", node, from, to) >=
+			    (int)sizeof(name) ||
+		    gt_link_graph_find(v, name) == GT_NO_VERTEX)
+			continue;
+		ends[2 * i + 1] = gt_arena_strdup(arena, name);
+		if (!ends[2 * i + 1])
+			return gt_err_nomem(err);
+	}
+	v->n = 0;
+	return GT_OK;
+}
+
 static void gt_link_graph_name(struct gt_link_graph *v,
 			       const struct gt_plan *plan, const char **ends)
 {
@@ -90,8 +126,8 @@ static void gt_link_graph_name(struct gt_link_graph *v,
 		v->to[i] = gt_link_graph_find(v, ends[2 * i + 1]);
 		v->back[i] = GT_NO_VERTEX;
 	}
-	/* The links are those of one node, so they are few. */
-	for (uint32_t i = 0; i < plan->nlinks; i++)
+	/* The links of a cluster's plan are one node's, so they are few. */
+	for (uint32_t i = 0; plan->cluster && i < plan->nlinks; i++)
 		for (uint32_t j = 0; j < i; j++)
 			if (gt_link_graph_pair(v, plan, i, j)) {
 				v->back[i] = j;
@@ -99,21 +135,36 @@ static void gt_link_graph_name(struct gt_link_graph *v,
 			}
 }
 
-static int gt_link_graph_ends(struct gt_link_graph *v,
-			      const struct gt_plan *plan, struct gt_err *err)
+/*
+ * The vertex of a rank: in a cluster's plan that of its device, else with the
+ * node's name before it, as ranks are listed one by one.
+ */
+static uint32_t gt_link_graph_rank(const struct gt_link_graph *v,
+				   const struct gt_plan *plan, uint32_t i)
 {
-	const struct gt_plan_cluster *cluster = plan->cluster;
-	char name[256];
+	const struct gt_plan_rank *rank = &plan->ranks[i];
+	uint32_t vertex = GT_NO_VERTEX;
+	char name[GT_VERTEX_NAME_MAX];
 
-	for (uint32_t i = 0; i < cluster->nlocal; i++) {
-		const char *device = plan->ranks[i].device;
+	if (!rank->device)
+		return vertex;
+	if (!plan->cluster && rank->node &&
+	    snprintf(name, sizeof(name), "%s:GPU/%s", rank->node,
+		     rank->device) < (int)sizeof(name))
+		vertex = gt_link_graph_find(v, name);
+	if (vertex == GT_NO_VERTEX &&
+	    snprintf(name, sizeof(name), "GPU/%s", rank->device) <
+		    (int)sizeof(name))
+		vertex = gt_link_graph_find(v, name);
+	return vertex;
+}
 
-		v->rank[i] = GT_NO_VERTEX;
-		if (!device || strlen(device) > sizeof(name) - 8)
-			continue;
-		strcpy(name, "GPU/");
-		strcat(name, device);
-		v->rank[i] = gt_link_graph_find(v, name);
+static int gt_link_graph_ranks(struct gt_link_graph *v,
+			       const struct gt_plan *plan, uint32_t nranks,
+			       struct gt_err *err)
+{
+	for (uint32_t i = 0; i < nranks; i++) {
+		v->rank[i] = gt_link_graph_rank(v, plan, i);
 		for (uint32_t j = 0; j < i; j++)
 			if (v->rank[i] != GT_NO_VERTEX &&
 			    v->rank[j] == v->rank[i])
@@ -122,6 +173,14 @@ static int gt_link_graph_ends(struct gt_link_graph *v,
 					gt_plan_at("cluster.ranks[%u]", i), err,
 					"has the device of rank %u", j);
 	}
+	return GT_OK;
+}
+
+static int gt_link_graph_ports(struct gt_link_graph *v,
+			       const struct gt_plan *plan, struct gt_err *err)
+{
+	const struct gt_plan_cluster *cluster = plan->cluster;
+
 	for (uint32_t i = 0; i < cluster->nports; i++) {
 		uint32_t vertex = gt_link_graph_find(v, cluster->ports[i].id);
 
@@ -144,27 +203,33 @@ static int gt_link_graph_ends(struct gt_link_graph *v,
 int gt_link_graph_init(const struct gt_plan *plan, struct gt_arena *arena,
 		       struct gt_link_graph *vertices, struct gt_err *err)
 {
-	uint32_t n = plan->nlinks;
+	uint32_t n = plan->nlinks, nranks = plan->nranks;
 	struct gt_link_graph v = {0};
 	const char **ends = gt_arena_array(arena, 2 * (size_t)n, sizeof(*ends));
 	int rc;
 
+	if (plan->cluster)
+		nranks = plan->cluster->nlocal;
 	v.names = gt_arena_array(arena, 2 * (size_t)n, sizeof(*v.names));
 	v.from = gt_arena_array(arena, n, sizeof(*v.from));
 	v.to = gt_arena_array(arena, n, sizeof(*v.to));
 	v.back = gt_arena_array(arena, n, sizeof(*v.back));
-	v.rank = gt_arena_array(arena, plan->cluster->nlocal, sizeof(*v.rank));
+	v.rank = gt_arena_array(arena, nranks, sizeof(*v.rank));
 	v.port = gt_arena_array(arena, 2 * (size_t)n, sizeof(*v.port));
 	if (!ends || !v.names || !v.from || !v.to || !v.back || !v.rank ||
 	    !v.port)
 		return gt_err_nomem(err);
 	rc = gt_link_graph_split(plan, arena, ends, err);
+	if (!rc && !plan->cluster)
+		rc = gt_link_graph_nodes(&v, plan, arena, ends, err);
 	if (rc)
 		return rc;
 	for (uint32_t i = 0; i < 2 * n; i++)
 		v.port[i] = GT_NO_VERTEX;
 	gt_link_graph_name(&v, plan, ends);
-	rc = gt_link_graph_ends(&v, plan, err);
+	rc = gt_link_graph_ranks(&v, plan, nranks, err);
+	if (!rc && plan->cluster)
+		rc = gt_link_graph_ports(&v, plan, err);
 	*vertices = v;
 	return rc;
 }

@@ -1,6 +1,7 @@
 /*
- * The graph of one node in a cluster's plan: its vertices are the names in
- * links' ids, which are "FROM>TO".
+ * The graph of one node in a cluster's plan, or of all links where ranks are
+ * listed one by one: its vertices are the names in links' ids, which are
+ * "FROM>TO".
  */
 #ifndef GT_PLAN_CHECK_LINK_GRAPH_H
 #define GT_PLAN_CHECK_LINK_GRAPH_H
@@ -17,9 +18,10 @@ struct gt_link_graph {
 	uint32_t n;
 	const char **names;  /* sorted */
 	uint32_t *from, *to; /* by link */
-	uint32_t *back;      /* the link from `to` to `from`, or GT_NO_VERTEX */
 	uint32_t *rank;      /* local rank -> vertex, or GT_NO_VERTEX */
-	uint32_t *port;      /* vertex -> port, or GT_NO_VERTEX */
+	/* In a cluster's plan, GT_NO_VERTEX where there is none: */
+	uint32_t *back; /* the link from `to` to `from` */
+	uint32_t *port; /* vertex -> port */
 };
 
 /*

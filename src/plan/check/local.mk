@@ -31,6 +31,7 @@ gtopo_core_sources += \
 	%D%/link_graph.h \
 	%D%/load.c \
 	%D%/measured.c \
+	%D%/part_paths.c \
 	%D%/parts.c \
 	%D%/program.c \
 	%D%/proof.c \

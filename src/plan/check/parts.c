@@ -1,7 +1,8 @@
 /*
  * The certificate of parts, which are cuts: sets of ranks and links that every
- * route out of the set crosses.  The capacity of the links over the bytes that
- * have to cross them bounds every schedule.
+ * route out of the set crosses, or every path if there are no routes.  The
+ * capacity of the links over the bytes that have to cross them bounds every
+ * schedule.
  */
 #include "plan/check/bounds.h"
 
@@ -111,18 +112,20 @@ static int gt_route_crosses(const struct gt_parts_check *check,
 	return 0;
 }
 
-/*
- * All routes that leave the part, or that enter it when the collective
- * collects, cross one of its links.
- */
+/* Do bytes flow into the parts, as the collective collects? */
+static int gt_parts_enter(const struct gt_plan *plan)
+{
+	return plan->coll == GT_COLL_REDUCESCATTER ||
+	       plan->coll == GT_COLL_REDUCE || plan->coll == GT_COLL_GATHER;
+}
+
+/* All routes that leave the part, or that enter it, cross one of its links. */
 static int gt_part_routes(const struct gt_parts_check *check, uint32_t p,
 			  struct gt_err *err)
 {
 	const struct gt_plan *plan = check->plan;
 	const struct gt_plan_part *part = &plan->proof.parts[p];
-	int enter = plan->coll == GT_COLL_REDUCESCATTER ||
-		    plan->coll == GT_COLL_REDUCE ||
-		    plan->coll == GT_COLL_GATHER;
+	int enter = gt_parts_enter(plan);
 	uint32_t n = plan->nranks;
 
 	for (uint32_t i = 0; i < part->nranks; i++)
@@ -238,7 +241,11 @@ static int gt_parts_run(struct gt_parts_check *check,
 	if (!rc)
 		rc = gt_parts_claim(check, err);
 	if (!rc)
-		*state = proof->nroutes ? GT_BOUND_PROVEN : GT_BOUND_NO_ROUTES;
+		*state = GT_BOUND_PROVEN;
+	if (!rc && !proof->nroutes)
+		rc = gt_check_part_paths(check->plan, check->owner,
+					 gt_parts_enter(check->plan), state,
+					 err);
 	return rc;
 }
 

@@ -105,6 +105,7 @@ struct gt_plan_hop {
 	 * another; the charge is the sender's, as far as the port.
 	 */
 	int network;
+	uint32_t common; /* 1 + its number among the plan's; 0: not there */
 };
 
 /*
@@ -332,6 +333,9 @@ struct gt_plan {
 	struct gt_plan_rank *ranks;
 	struct gt_plan_link *links;
 	struct gt_plan_channel *channels;
+	/* Hops that files list once; what channels have are copies of them. */
+	uint32_t ncommon;
+	struct gt_plan_hop *common;
 	struct gt_plan_select *select;
 	/*
 	 * The programs of channels of shape steps, in order of channel, rank

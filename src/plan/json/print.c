@@ -96,25 +96,47 @@ static void print_graph(const struct gt_plan *plan,
 	}
 }
 
+static void print_hop(const struct gt_plan *plan, const struct gt_plan_hop *hop,
+		      struct gt_json_writer *json)
+{
+	gt_json_open_object(json, NULL, GT_JSON_FLAT);
+	gt_json_put_int(json, "from", hop->from);
+	gt_json_put_int(json, "to", hop->to);
+	gt_json_put_text(json, "transport", gt_transport_name(hop->transport));
+	gt_print_links(plan, json, "route", hop->nroute, hop->route);
+	gt_print_charge(json, hop->charge);
+	if (hop->network)
+		gt_json_put_bool(json, "network", 1);
+	gt_json_end(json);
+}
+
+/* Hops that the plan lists itself are numbers here, all on one line. */
 static void print_hops(const struct gt_plan *plan,
 		       const struct gt_plan_channel *channel,
 		       struct gt_json_writer *json)
 {
-	gt_json_open_array(json, "hops", GT_JSON_LINES);
+	int common = channel->nhops && channel->hops[0].common;
+
+	gt_json_open_array(json, "hops", common ? GT_JSON_FLAT : GT_JSON_LINES);
 	for (uint32_t i = 0; i < channel->nhops; i++) {
 		const struct gt_plan_hop *hop = &channel->hops[i];
 
-		gt_json_open_object(json, NULL, GT_JSON_FLAT);
-		gt_json_put_int(json, "from", hop->from);
-		gt_json_put_int(json, "to", hop->to);
-		gt_json_put_text(json, "transport",
-				 gt_transport_name(hop->transport));
-		gt_print_links(plan, json, "route", hop->nroute, hop->route);
-		gt_print_charge(json, hop->charge);
-		if (hop->network)
-			gt_json_put_bool(json, "network", 1);
-		gt_json_end(json);
+		if (hop->common)
+			gt_json_put_int(json, NULL, hop->common - 1);
+		else
+			print_hop(plan, hop, json);
 	}
+	gt_json_end(json);
+}
+
+static void print_common(const struct gt_plan *plan,
+			 struct gt_json_writer *json)
+{
+	if (!plan->ncommon)
+		return;
+	gt_json_open_array(json, "hops", GT_JSON_LINES);
+	for (uint32_t i = 0; i < plan->ncommon; i++)
+		print_hop(plan, &plan->common[i], json);
 	gt_json_end(json);
 }
 
@@ -159,6 +181,7 @@ int gt_plan_print(const struct gt_plan *plan, struct gt_buf *out,
 		gt_print_ranks(&json, plan->nranks, plan->ranks, 1);
 	gt_print_demand(plan, &json);
 	print_link_list(plan, &json);
+	print_common(plan, &json);
 	print_channels(plan, &json);
 	gt_print_proof(plan, &json);
 	gt_json_open_object(&json, "fifo", GT_JSON_FLAT);

@@ -90,11 +90,23 @@ static int gt_read_link_list(struct gt_plan_reader *reader,
 
 static int gt_read_schema(const struct gt_json *root, struct gt_err *err)
 {
-	static const char *const keys[] = {
-		"schema",       "topology", "collective",   "root",
-		"out_of_place", "ranks",    "cluster",      "demand",
-		"links",        "channels", "proof",        "fifo",
-		"select",       "programs", "measurements", NULL};
+	static const char *const keys[] = {"schema",
+					   "topology",
+					   "collective",
+					   "root",
+					   "out_of_place",
+					   "ranks",
+					   "cluster",
+					   "demand",
+					   "links",
+					   "hops",
+					   "channels",
+					   "proof",
+					   "fifo",
+					   "select",
+					   "programs",
+					   "measurements",
+					   NULL};
 	struct gt_json at;
 	const char *schema;
 	int rc = gt_json_object(root, keys, err);
@@ -133,6 +145,8 @@ static int gt_read_all(struct gt_plan_reader *reader,
 		rc = gt_read_link_list(reader, root, err);
 	if (!rc)
 		rc = gt_read_proof(reader, root, err);
+	if (!rc)
+		rc = gt_read_common_hops(reader, root, err);
 	if (!rc)
 		rc = gt_read_channels(reader, root, err);
 	if (!rc)

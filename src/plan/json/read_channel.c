@@ -37,6 +37,50 @@ static int gt_read_hop(struct gt_plan_reader *reader, const struct gt_json *at,
 	return rc ? rc : gt_read_charge(at, &hop->charge, err);
 }
 
+/* Read a hop, or the number of one of the plan's. */
+static int gt_read_hop_or_number(struct gt_plan_reader *reader,
+				 const struct gt_json *at,
+				 struct gt_plan_hop *hop, struct gt_err *err)
+{
+	const struct gt_plan *plan = reader->plan;
+	struct gt_err none;
+	uint32_t number;
+
+	gt_err_init(&none);
+	if (!plan->ncommon || gt_json_u32(at, UINT32_MAX, &number, &none))
+		return gt_read_hop(reader, at, hop, err);
+	if (number >= plan->ncommon)
+		return gt_json_fault(at, err, "the plan has no hop '%u'",
+				     number);
+	*hop = plan->common[number];
+	hop->common = number + 1;
+	return GT_OK;
+}
+
+int gt_read_common_hops(struct gt_plan_reader *reader,
+			const struct gt_json *root, struct gt_err *err)
+{
+	struct gt_plan *plan = reader->plan;
+	struct gt_json at, item;
+	uint32_t n;
+	int rc;
+
+	if (!gt_json_get(root, "hops", &at))
+		return GT_OK;
+	rc = gt_json_array(&at, &n, err);
+	if (rc)
+		return rc;
+	plan->common = gt_read_array(reader, n, sizeof(*plan->common), err);
+	if (!plan->common)
+		return GT_ESYS;
+	for (uint32_t i = 0; i < n && !rc; i++) {
+		gt_json_item(&at, i, &item);
+		rc = gt_read_hop(reader, &item, &plan->common[i], err);
+	}
+	plan->ncommon = n;
+	return rc;
+}
+
 /* Make the hop that a link called "FROM>TO" stands for. */
 static int gt_read_implied_hop(struct gt_plan_reader *reader,
 			       const struct gt_json *at,
@@ -110,7 +154,8 @@ static int gt_read_hops(struct gt_plan_reader *reader,
 	channel->nhops = n;
 	for (uint32_t i = 0; i < n && !rc; i++) {
 		gt_json_item(&at, i, &item);
-		rc = gt_read_hop(reader, &item, &channel->hops[i], err);
+		rc = gt_read_hop_or_number(reader, &item, &channel->hops[i],
+					   err);
 	}
 	return rc;
 }

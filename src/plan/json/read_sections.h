@@ -43,6 +43,8 @@ int gt_read_sets(struct gt_plan_reader *reader,
 int gt_read_uplink(const struct gt_plan *plan, const char *id, uint32_t *link);
 
 /* "channels". */
+int gt_read_common_hops(struct gt_plan_reader *reader,
+			const struct gt_json *root, struct gt_err *err);
 int gt_read_channels(struct gt_plan_reader *reader, const struct gt_json *root,
 		     struct gt_err *err);
 

@@ -12,6 +12,7 @@
 #include "plan/ir/demand.h"
 #include "plan/ir/plan.h"
 #include "search/bound/bound.h"
+#include "search/emit/common_hops.h"
 #include "search/emit/plan_builder.h"
 #include "search/problem/fabric.h"
 #include "search/problem/flat_cluster.h"
@@ -122,13 +123,18 @@ static void emit_link(struct gt_emitter *e, uint32_t i,
 	out->kind = gt_link_kind_name(link->kind);
 }
 
-/* Mark the links of all routes and those of the bound's parts. */
+/*
+ * Mark the links of all routes and those of the bound's parts; of an open
+ * fabric those that lead somewhere.
+ */
 static void mark_links(const struct gt_solution *solution, uint32_t *used)
 {
 	const struct gt_fabric *f = solution->fabric;
 	const struct gt_bound *bound = solution->proposal->cut;
 
-	for (uint32_t i = 0; i < f->nranks * f->nranks; i++)
+	for (uint32_t i = 0; f->open && i < f->nlinks; i++)
+		used[i] = f->links[i].from != f->links[i].to;
+	for (uint32_t i = 0; !f->open && i < f->nranks * f->nranks; i++)
 		for (uint32_t k = 0; k < f->routes[i].nlinks; k++)
 			used[f->routes[i].links[k]] = 1;
 	for (uint32_t i = 0; bound && bound->found && i < bound->nparts; i++)
@@ -342,7 +348,7 @@ static void emit_select(struct gt_emitter *e)
 
 /*
  * The routes of all pairs.  Where some pair is not connected there are none,
- * since a certificate needs them all.
+ * since a certificate needs them all; in an open fabric any path is a route.
  */
 static void emit_routes(struct gt_emitter *e)
 {
@@ -351,7 +357,7 @@ static void emit_routes(struct gt_emitter *e)
 	uint32_t n = f->nranks;
 
 	for (uint32_t i = 0; i < n * n; i++)
-		if (i / n != i % n && !f->routes[i].nlinks)
+		if (f->open || (i / n != i % n && !f->routes[i].nlinks))
 			return;
 	proof->routes = gt_plan_builder_array(&e->b, (size_t)n * n,
 					      sizeof(*proof->routes));
@@ -434,6 +440,12 @@ static void emit_proof(struct gt_emitter *e)
 		emit_parts(e);
 }
 
+/* Beyond this plans are not merged with others, and files grow large. */
+static int request_is_large(const struct gt_solution *solution)
+{
+	return solution->request->nranks > GT_FLAT_MAX_RANKS;
+}
+
 int gt_emit(const struct gt_solution *solution, struct gt_plan **plan,
 	    struct gt_err *err)
 {
@@ -448,6 +460,8 @@ int gt_emit(const struct gt_solution *solution, struct gt_plan **plan,
 	emit_links(&e);
 	if (!e.b.failed)
 		emit_channels(&e);
+	if (!e.b.failed && request_is_large(solution))
+		gt_common_hops(&e.b);
 	if (!e.b.failed)
 		emit_select(&e);
 	if (!e.b.failed)

@@ -1,4 +1,6 @@
 gtopo_core_sources += \
+	%D%/common_hops.c \
+	%D%/common_hops.h \
 	%D%/emit.c \
 	%D%/emit.h \
 	%D%/merge.c \

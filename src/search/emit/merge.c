@@ -88,6 +88,7 @@ static void own_hops(struct gt_plan_builder *b, struct gt_plan_channel *channel)
 		struct gt_plan_hop *hop = &channel->hops[i];
 
 		hop->route = gt_plan_builder_links(b, hop->route, hop->nroute);
+		hop->common = 0;
 	}
 }
 

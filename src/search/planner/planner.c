@@ -13,11 +13,13 @@
 #include "search/cluster/cut_bound.h"
 #include "search/cluster/alltoall.h"
 #include "search/cluster/search.h"
+#include "search/emit/select_by_size.h"
 #include "search/planner/job_bound.h"
 #include "search/planner/request.h"
 #include "search/problem/flat_cluster.h"
 #include "search/problem/gpu_list.h"
 #include "search/problem/request.h"
+#include "search/uneven/search.h"
 #include "search/whatif/whatif.h"
 #include "topo/cluster/cluster.h"
 #include "topo/graph/name.h"
@@ -161,7 +163,8 @@ static int plan_machine(struct gt_planner *p, struct gt_err *err)
 	return search_one(p, err);
 }
 
-static int plan_flattened(struct gt_planner *p, struct gt_err *err)
+/* Make the flat cluster that shapes with one route a pair are searched on. */
+static int flatten(struct gt_planner *p, struct gt_err *err)
 {
 	struct gt_flat_cluster *flat;
 	int rc = GT_OK;
@@ -176,9 +179,116 @@ static int plan_flattened(struct gt_planner *p, struct gt_err *err)
 	p->one.flat = flat;
 	p->one.nranks = flat->fabric.nranks;
 	rc = check_root(p->ask.root, p->one.nranks, err);
-	if (!rc)
-		rc = check_demand(&p->ask, p->one.nranks, err);
+	return rc ? rc : check_demand(&p->ask, p->one.nranks, err);
+}
+
+static int plan_flattened(struct gt_planner *p, struct gt_err *err)
+{
+	int rc = flatten(p, err);
+
 	return rc ? rc : search_one(p, err);
+}
+
+/* ---- nodes that are not alike, with routes to choose ------------------- */
+
+/* Its paths are made without relays, as the ranks of a tree relay. */
+static int search_uneven(struct gt_planner *p, struct gt_paths **paths,
+			 struct gt_plan **plan, struct gt_err *err)
+{
+	const struct gt_cluster *cluster = p->cluster;
+	struct gt_search_request request = p->one;
+	struct gt_uneven_stats stats = {0};
+	struct gt_flat_cluster *flat;
+	int rc = GT_OK;
+
+	for (uint32_t i = 0; i < cluster->nkinds && !rc; i++)
+		rc = gt_paths_new_direct(cluster->kinds[i].topo, &paths[i],
+					 err);
+	if (!rc)
+		rc = gt_flat_new_open(cluster, paths, p->ask.gpus, p->arena,
+				      &flat, err);
+	if (rc)
+		return rc;
+	request.flat = flat;
+	request.nranks = flat->fabric.nranks;
+	rc = check_root(p->ask.root, request.nranks, err);
+	if (!rc)
+		rc = gt_uneven_search(&request, plan, &stats, err);
+	p->result.stats = (struct gt_search_stats){.nrows = stats.nlinks,
+						   .ncolumns = stats.ntrees,
+						   .nrounds = stats.nrounds};
+	return rc;
+}
+
+static int plan_uneven(struct gt_planner *p, struct gt_err *err)
+{
+	uint32_t nkinds = p->cluster->nkinds;
+	int64_t begin_ns = gt_clock_ns();
+	struct gt_paths **paths =
+		gt_arena_array(p->arena, nkinds, sizeof(*paths));
+	int rc = paths ? search_uneven(p, paths, &p->plan, err)
+		       : gt_err_nomem(err);
+
+	for (uint32_t i = 0; paths && i < nkinds; i++)
+		gt_paths_free(paths[i]);
+	p->result.search_ns = gt_clock_ns() - begin_ns;
+	return rc;
+}
+
+/*
+ * Of more ranks than this a forest with fixed routes takes many seconds, so
+ * trees that choose theirs take its place beside rings and the mesh.
+ */
+enum { FOREST_MAX_RANKS = 32 };
+
+/*
+ * Where rings carry more, their proof is about one route a pair, which trees do
+ * not keep to: they are left out.  Trees are the first of the tries.
+ */
+static void leave_trees(struct gt_by_size_tries *tries)
+{
+	const struct gt_plan *trees = tries->plans[0];
+	int more = 0;
+
+	for (uint32_t i = 1; i < tries->n; i++)
+		more |= gt_plan_algbw(tries->plans[i],
+				      tries->plans[i]->proof.value) >
+			gt_plan_algbw(trees, trees->proof.value);
+	if (!more)
+		return;
+	gt_plan_free(tries->plans[0]);
+	tries->n--;
+	for (uint32_t i = 0; i < tries->n; i++)
+		tries->plans[i] = tries->plans[i + 1];
+}
+
+static int plan_both(struct gt_planner *p, struct gt_err *err)
+{
+	static const char *const others[] = {"ring", "mesh"};
+	struct gt_by_size_tries tries = {.n = 0};
+	struct gt_search_stats stats;
+	int64_t begin_ns = gt_clock_ns();
+	int rc = flatten(p, err);
+
+	gt_err_init(&tries.why);
+	if (!rc)
+		rc = plan_uneven(p, err);
+	if (rc)
+		return rc;
+	tries.plans[tries.n++] = p->plan;
+	p->plan = NULL;
+	for (uint32_t i = 0; i < 2; i++) {
+		gt_err_init(&tries.why);
+		tries.rc = gt_search(&p->one, others[i], &tries.plans[tries.n],
+				     &stats, &tries.why);
+		if (tries.rc && tries.rc != GT_ENO)
+			break;
+		tries.n += !tries.rc;
+	}
+	leave_trees(&tries);
+	rc = gt_by_size_take(&tries, &p->plan, err);
+	p->result.search_ns = gt_clock_ns() - begin_ns;
+	return rc;
 }
 
 /* ---- nodes that are alike ---------------------------------------------- */
@@ -367,9 +477,9 @@ static int try_flattened(struct gt_planner *p, struct gt_err *err)
 
 /* ---- which of these ---------------------------------------------------- */
 
-/* Has the cluster few enough GPUs to be flattened? */
-static int fits_flat(const struct gt_planner_request *ask,
-		     const struct gt_cluster *cluster)
+/* How many GPUs are there, or are named? */
+static uint64_t count_gpus(const struct gt_planner_request *ask,
+			   const struct gt_cluster *cluster)
 {
 	struct gt_name_list names = {.rest = ask->gpus};
 	char word[GT_NAME_MAX];
@@ -382,7 +492,28 @@ static int fits_flat(const struct gt_planner_request *ask,
 		n += (uint64_t)cluster->kinds[i].nnodes *
 		     (ask->gpus ? named
 				: gt_topo_ngpus(cluster->kinds[i].topo));
-	return n <= GT_FLAT_MAX_RANKS;
+	return n;
+}
+
+/* Has the cluster few enough GPUs to be flattened? */
+static int fits_flat(const struct gt_planner_request *ask,
+		     const struct gt_cluster *cluster)
+{
+	return count_gpus(ask, cluster) <= GT_FLAT_MAX_RANKS;
+}
+
+/* Can trees over routes of their own do it, of so many GPUs? */
+static int fits_uneven(const struct gt_planner_request *ask,
+		       const struct gt_cluster *cluster)
+{
+	int trees = ask->algo == GT_PLANNER_AUTO ||
+		    ask->algo == GT_PLANNER_FOREST ||
+		    ask->algo == GT_PLANNER_TREE;
+
+	return trees && !gt_coll_only_moves(gt_planner_coll(ask)) &&
+	       !ask->demand && !ask->equal && !ask->trees_per_root &&
+	       !ask->max_channels && !ask->explain &&
+	       count_gpus(ask, cluster) <= GT_FLAT_OPEN_RANKS;
 }
 
 /* Has the quotient no plans for the collective, or none of this shape? */
@@ -406,6 +537,8 @@ static int plan_cluster(struct gt_planner *p, struct gt_err *err)
 	alike = gt_quotient_accepts(p->cluster, &why) != GT_EINPUT;
 	flat = fits_flat(ask, p->cluster) && ask->algo != GT_PLANNER_HIER &&
 	       (needs_flat(ask) || !alike);
+	if (!flat && !alike && fits_uneven(ask, p->cluster))
+		return plan_uneven(p, err);
 	if (!flat && !alike)
 		return plan_homogenized(p, err);
 	if (!flat) {
@@ -416,6 +549,10 @@ static int plan_cluster(struct gt_planner *p, struct gt_err *err)
 			rc = try_flattened(p, err);
 		return rc;
 	}
+	if (!alike && ask->algo == GT_PLANNER_AUTO &&
+	    fits_uneven(ask, p->cluster) &&
+	    count_gpus(ask, p->cluster) > FOREST_MAX_RANKS)
+		return plan_both(p, err);
 	rc = plan_flattened(p, err);
 	if (!rc && alike && ask->algo == GT_PLANNER_AUTO && !ask->demand &&
 	    !ask->max_channels && gt_planner_coll(ask) == GT_COLL_ALLTOALL)

@@ -35,12 +35,12 @@ static int gt_flat_node_ranks(struct gt_flat_cluster *flat, uint32_t node,
 
 	if (rc)
 		return rc;
-	if (flat->fabric.nranks + n > GT_FLAT_MAX_RANKS)
+	if (flat->fabric.nranks + n > flat->max_ranks)
 		return gt_err_set(err, GT_EINPUT, flat->cluster->source,
 				  "nodes or switches are not all alike, which "
-				  "is searched up to %d GPUs; name fewer with "
+				  "is searched up to %u GPUs; name fewer with "
 				  "--gpus",
-				  GT_FLAT_MAX_RANKS);
+				  flat->max_ranks);
 	gt_cluster_node_name(flat->cluster, node, name, sizeof(name));
 	text = gt_arena_strdup(flat->arena, name);
 	for (uint32_t i = 0; i < n; i++) {
@@ -64,15 +64,14 @@ static int gt_flat_node_ranks(struct gt_flat_cluster *flat, uint32_t node,
 static int gt_flat_ranks(struct gt_flat_cluster *flat, const char *gpus,
 			 struct gt_err *err)
 {
+	uint32_t most = flat->max_ranks;
 	int rc = GT_OK;
 
-	flat->fabric.ranks = gt_flat_array(flat, GT_FLAT_MAX_RANKS,
-					   sizeof(*flat->fabric.ranks));
-	flat->ranks =
-		gt_flat_array(flat, GT_FLAT_MAX_RANKS, sizeof(*flat->ranks));
-	flat->node_of =
-		gt_flat_array(flat, GT_FLAT_MAX_RANKS, sizeof(uint32_t));
-	flat->gpu_of = gt_flat_array(flat, GT_FLAT_MAX_RANKS, sizeof(uint32_t));
+	flat->fabric.ranks =
+		gt_flat_array(flat, most, sizeof(*flat->fabric.ranks));
+	flat->ranks = gt_flat_array(flat, most, sizeof(*flat->ranks));
+	flat->node_of = gt_flat_array(flat, most, sizeof(uint32_t));
+	flat->gpu_of = gt_flat_array(flat, most, sizeof(uint32_t));
 	if (flat->failed)
 		return gt_err_nomem(err);
 	for (uint32_t i = 0; i < flat->cluster->nnodes && !rc; i++)
@@ -157,30 +156,66 @@ static int gt_flat_count(struct gt_flat_cluster *flat)
 	return !flat->failed;
 }
 
-int gt_flat_new(const struct gt_cluster *cluster, struct gt_paths *const *paths,
-		const char *gpus, struct gt_arena *arena,
-		struct gt_flat_cluster **out, struct gt_err *err)
+/* All of the cluster but its routes. */
+static int gt_flat_make(struct gt_flat_cluster *flat, const char *gpus,
+			struct gt_err *err)
 {
-	struct gt_flat_cluster *flat = gt_arena_alloc(arena, sizeof(*flat));
-	int rc = gt_flat_supports(cluster, err);
+	int rc = gt_flat_supports(flat->cluster, err);
 
-	if (!flat)
-		return gt_err_nomem(err);
 	if (rc)
 		return rc;
-	flat->cluster = cluster;
-	flat->arena = arena;
-	flat->paths = paths;
 	rc = gt_flat_vertices(flat) ? gt_flat_ranks(flat, gpus, err)
 				    : gt_err_nomem(err);
 	if (!rc && !gt_flat_count(flat))
 		rc = gt_err_nomem(err);
-	if (!rc)
-		rc = gt_flat_links(flat, err);
+	return rc ? rc : gt_flat_links(flat, err);
+}
+
+static struct gt_flat_cluster *gt_flat_begin(const struct gt_cluster *cluster,
+					     struct gt_paths *const *paths,
+					     struct gt_arena *arena,
+					     uint32_t max_ranks)
+{
+	struct gt_flat_cluster *flat = gt_arena_alloc(arena, sizeof(*flat));
+
+	if (!flat)
+		return NULL;
+	flat->cluster = cluster;
+	flat->arena = arena;
+	flat->paths = paths;
+	flat->max_ranks = max_ranks;
+	return flat;
+}
+
+int gt_flat_new(const struct gt_cluster *cluster, struct gt_paths *const *paths,
+		const char *gpus, struct gt_arena *arena,
+		struct gt_flat_cluster **out, struct gt_err *err)
+{
+	struct gt_flat_cluster *flat =
+		gt_flat_begin(cluster, paths, arena, GT_FLAT_MAX_RANKS);
+	int rc = flat ? gt_flat_make(flat, gpus, err) : gt_err_nomem(err);
+
 	if (!rc)
 		rc = gt_flat_routes(flat, err);
 	if (!rc && flat->failed)
 		rc = gt_err_nomem(err);
+	*out = flat;
+	return rc;
+}
+
+int gt_flat_new_open(const struct gt_cluster *cluster,
+		     struct gt_paths *const *paths, const char *gpus,
+		     struct gt_arena *arena, struct gt_flat_cluster **out,
+		     struct gt_err *err)
+{
+	struct gt_flat_cluster *flat =
+		gt_flat_begin(cluster, paths, arena, GT_FLAT_OPEN_RANKS);
+	int rc = flat ? gt_flat_make(flat, gpus, err) : gt_err_nomem(err);
+
+	if (!rc && flat->failed)
+		rc = gt_err_nomem(err);
+	if (!rc)
+		flat->fabric.open = 1;
 	*out = flat;
 	return rc;
 }

@@ -36,11 +36,12 @@ struct gt_flat_cluster {
 	uint32_t *first_vertex, *first_link; /* by node */
 	uint32_t *node_of, *gpu_of;          /* rank -> node, topology's GPU */
 	uint32_t first_net; /* the first link that is no node's own */
+	uint32_t max_ranks;
 	int failed;
 };
 
 /* A search of all GPUs takes no more than this. */
-enum { GT_FLAT_MAX_RANKS = 64 };
+enum { GT_FLAT_MAX_RANKS = 64, GT_FLAT_OPEN_RANKS = 1024 };
 
 /*
  * The cluster with all GPUs of each node, or those of the list `gpus`, whose
@@ -50,6 +51,16 @@ enum { GT_FLAT_MAX_RANKS = 64 };
 int gt_flat_new(const struct gt_cluster *cluster, struct gt_paths *const *paths,
 		const char *gpus, struct gt_arena *arena,
 		struct gt_flat_cluster **flat, struct gt_err *err);
+
+/*
+ * Make the cluster an open fabric, which has no routes of its own: whoever
+ * searches it chooses them.  GT_EINPUT when it has more than
+ * GT_FLAT_OPEN_RANKS.
+ */
+int gt_flat_new_open(const struct gt_cluster *cluster,
+		     struct gt_paths *const *paths, const char *gpus,
+		     struct gt_arena *arena, struct gt_flat_cluster **flat,
+		     struct gt_err *err);
 
 /* The functions below are what the files that make one share. */
 

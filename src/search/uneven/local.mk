@@ -1,0 +1,13 @@
+gtopo_core_sources += \
+	%D%/balance.c \
+	%D%/balance.h \
+	%D%/grow.c \
+	%D%/grow.h \
+	%D%/mix.c \
+	%D%/mix.h \
+	%D%/search.c \
+	%D%/search.h \
+	%D%/ways.c \
+	%D%/ways.h
+
+EXTRA_DIST += %D%/README.md

@@ -1,0 +1,174 @@
+/*
+ * Rows are added when they are found to be overloaded: of thousands of links a
+ * few hundred limit.
+ */
+#include "search/uneven/mix.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "search/lp/lp.h"
+#include "search/problem/fabric.h"
+#include "search/problem/flat_cluster.h"
+
+/*
+ * Loads are whole numbers of this part of a tree in the program; all parts
+ * together are about so many; rows are added so often at most.
+ */
+enum { UNIT = 1000, PARTS = 20000, MOST_TURNS = 12 };
+
+/* A link that is as full as this, of the fullest, may limit: at first, then. */
+#define HALF_FULL   0.5
+#define NEARLY_FULL 0.9
+
+struct mixer {
+	const struct gt_ways *ways;
+	const struct gt_grown *trees;
+	uint32_t ntrees, nlinks, nrows;
+	float **loads; /* by tree, then by link */
+	double *part;  /* by tree */
+	double *full;  /* by link: load over capacity */
+	uint32_t *rows;
+	unsigned char *is_row;
+};
+
+static double capacity(const struct mixer *m, uint32_t link)
+{
+	return gt_rat_double(m->ways->flat->fabric.links[link].gbs);
+}
+
+/* How full links are with these parts; the fullest. */
+static double fill(struct mixer *m)
+{
+	double most = 0;
+
+	memset(m->full, 0, m->nlinks * sizeof(*m->full));
+	for (uint32_t t = 0; t < m->ntrees; t++)
+		for (uint32_t i = 0; m->part[t] > 0 && i < m->nlinks; i++)
+			m->full[i] += m->part[t] * (double)m->loads[t][i];
+	for (uint32_t i = 0; i < m->nlinks; i++) {
+		m->full[i] /= m->full[i] > 0 ? capacity(m, i) : 1;
+		most = fmax(most, m->full[i]);
+	}
+	return most;
+}
+
+/* Links that are as full as `least` become rows; so many are new. */
+static uint32_t add_rows(struct mixer *m, double least)
+{
+	uint32_t before = m->nrows;
+
+	for (uint32_t i = 0; i < m->nlinks; i++) {
+		if (m->is_row[i] || m->full[i] < least)
+			continue;
+		m->is_row[i] = 1;
+		m->rows[m->nrows++] = i;
+	}
+	return m->nrows - before;
+}
+
+static struct gt_lp *make_program(const struct mixer *m)
+{
+	double *upper = calloc(m->nrows, sizeof(*upper));
+	int32_t *entries = calloc(m->nrows, sizeof(*entries));
+	struct gt_lp *lp = NULL;
+
+	for (uint32_t r = 0; upper && r < m->nrows; r++)
+		upper[r] = UNIT * capacity(m, m->rows[r]);
+	if (upper && entries)
+		lp = gt_lp_new(m->nrows, upper);
+	for (uint32_t t = 0; lp && t < m->ntrees; t++) {
+		for (uint32_t r = 0; r < m->nrows; r++)
+			entries[r] = (int32_t)lround(
+				UNIT * (double)m->loads[t][m->rows[r]]);
+		gt_lp_add(lp, 1, entries);
+	}
+	free(upper);
+	free(entries);
+	return lp;
+}
+
+/* The best parts for the rows that there are; they stay if there are none. */
+static int solve(struct mixer *m)
+{
+	struct gt_lp *lp = make_program(m);
+	int rc = lp ? gt_lp_solve(lp) : GT_ESYS;
+
+	/* Floats may be a little below 0. */
+	for (uint32_t t = 0; lp && !rc && t < m->ntrees; t++)
+		m->part[t] = fmax(gt_lp_values(lp)[t], 0);
+	gt_lp_free(lp);
+	return lp ? GT_OK : GT_ESYS;
+}
+
+static double sum(const struct mixer *m)
+{
+	double all = 0;
+
+	for (uint32_t t = 0; t < m->ntrees; t++)
+		all += m->part[t];
+	return all;
+}
+
+/* Parts as whole numbers; the best of all turns. */
+static int mix(struct mixer *m, int64_t *parts)
+{
+	double best = 0;
+	int rc = GT_OK;
+
+	for (uint32_t t = 0; t < m->ntrees; t++)
+		m->part[t] = 1;
+	for (int turn = 0; turn < MOST_TURNS && !rc; turn++) {
+		double most = fill(m), all = sum(m);
+
+		if (all / most > best) {
+			best = all / most;
+			for (uint32_t t = 0; t < m->ntrees; t++)
+				parts[t] = (int64_t)floor(m->part[t] / all *
+							  PARTS);
+		}
+		if (!add_rows(m, most * (turn ? NEARLY_FULL : HALF_FULL)))
+			break;
+		rc = solve(m);
+	}
+	return rc;
+}
+
+static int read_loads(struct mixer *m)
+{
+	for (uint32_t t = 0; t < m->ntrees; t++) {
+		m->loads[t] = calloc(m->nlinks + (size_t)1, sizeof(float));
+		if (!m->loads[t])
+			return GT_ESYS;
+		gt_grown_load(m->ways, &m->trees[t], m->loads[t]);
+	}
+	return GT_OK;
+}
+
+int gt_mix_trees(const struct gt_ways *ways, const struct gt_grown *trees,
+		 uint32_t ntrees, int64_t *parts)
+{
+	struct mixer m = {.ways = ways, .trees = trees, .ntrees = ntrees};
+	int rc;
+
+	m.nlinks = ways->flat->fabric.nlinks;
+	m.loads = calloc(ntrees, sizeof(*m.loads));
+	m.part = calloc(ntrees, sizeof(*m.part));
+	m.full = calloc(m.nlinks + (size_t)1, sizeof(*m.full));
+	m.rows = calloc(m.nlinks + (size_t)1, sizeof(*m.rows));
+	m.is_row = calloc(m.nlinks + (size_t)1, 1);
+	rc = m.loads && m.part && m.full && m.rows && m.is_row ? read_loads(&m)
+							       : GT_ESYS;
+	if (!rc)
+		rc = mix(&m, parts);
+	for (uint32_t t = 0; m.loads && t < ntrees; t++)
+		free(m.loads[t]);
+	free(m.loads);
+	free(m.part);
+	free(m.full);
+	free(m.rows);
+	free(m.is_row);
+	return rc;
+}
