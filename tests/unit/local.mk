@@ -14,6 +14,7 @@ unit_tests += \
 	%D%/exec/link/test_fd_passing \
 	%D%/exec/link/test_fifo \
 	%D%/exec/link/test_link \
+	%D%/exec/test_bits \
 	%D%/exec/test_engine \
 	%D%/exec/trace/test_trace \
 	%D%/kernels/test_fp8 \
