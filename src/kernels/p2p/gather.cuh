@@ -1,6 +1,6 @@
 /*
- * Waits for the chunks of several ranks, and adds up what they hold in the order
- * of ranks.
+ * Waits for the chunks of several ranks, and adds up what they hold in the
+ * order of ranks.
  */
 #ifndef GT_KERNELS_P2P_GATHER_CUH
 #define GT_KERNELS_P2P_GATHER_CUH
