@@ -20,6 +20,7 @@ unit_tests += \
 	%D%/kernels/test_fp8 \
 	%D%/kernels/test_messages \
 	%D%/kernels/test_pattern \
+	%D%/lib/test_bits \
 	%D%/lib/test_lib \
 	%D%/lib/test_pair \
 	%D%/lib/test_premul \
@@ -71,6 +72,7 @@ unit_tests += \
 	%D%/exec/cuda/p2p/test_detour \
 	%D%/exec/cuda/p2p/test_detour_buffers \
 	%D%/exec/cuda/test_early_launch \
+	%D%/exec/cuda/test_invariant \
 	%D%/exec/cuda/test_max_blocks
 tests_unit_exec_cuda_p2p_test_copy_engine_SOURCES = \
 	%D%/exec/cuda/p2p/test_copy_engine.c \

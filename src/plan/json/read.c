@@ -90,11 +90,23 @@ static int gt_read_link_list(struct gt_plan_reader *reader,
 
 static int gt_read_schema(const struct gt_json *root, struct gt_err *err)
 {
-	static const char *const keys[] = {
-		"schema",       "topology", "collective",   "root",
-		"out_of_place", "ranks",    "cluster",      "demand",
-		"links",        "channels", "proof",        "fifo",
-		"select",       "programs", "measurements", NULL};
+	static const char *const keys[] = {"schema",
+					   "topology",
+					   "collective",
+					   "root",
+					   "out_of_place",
+					   "invariant",
+					   "ranks",
+					   "cluster",
+					   "demand",
+					   "links",
+					   "channels",
+					   "proof",
+					   "fifo",
+					   "select",
+					   "programs",
+					   "measurements",
+					   NULL};
 	struct gt_json at;
 	const char *schema;
 	int rc = gt_json_object(root, keys, err);
@@ -127,6 +139,8 @@ static int gt_read_all(struct gt_plan_reader *reader,
 				  err);
 	if (!rc && gt_json_get(root, "out_of_place", &at))
 		rc = gt_json_bool(&at, &reader->plan->out_of_place, err);
+	if (!rc && gt_json_get(root, "invariant", &at))
+		rc = gt_json_bool(&at, &reader->plan->invariant, err);
 	if (!rc)
 		rc = gt_read_demand(reader, root, err);
 	if (!rc)
