@@ -44,6 +44,7 @@ struct bits {
 	cudaGraphExec_t graphs[MAX_RANKS];
 	char *seen; /* pinned: what one rank's output holds */
 	struct piece pieces[BITS_BATCH];
+	struct gt_buffers others[MAX_RANKS]; /* of stranger() */
 	uint32_t npieces;
 	uint64_t state;
 };
@@ -195,16 +196,36 @@ static int copy_inputs(struct bits *b)
 	return 1;
 }
 
+/*
+ * An operation of another type, with which a group goes by the kernel for all
+ * types.  Its output lies at the room's end, and nobody looks at it.
+ */
+static struct gt_exec_request stranger(struct bits *b)
+{
+	for (uint32_t r = 0; r < b->n; r++)
+		b->others[r] = (struct gt_buffers){
+			b->data[r], b->room[r] + b->room_bytes - BITS_MARGIN};
+	return (struct gt_exec_request){.coll = GT_COLL_ALLREDUCE,
+					.dtype = GT_DTYPE_INT32,
+					.op = GT_REDOP_MAX,
+					.count = BITS_MARGIN / 4,
+					.buffers = b->others,
+					.streams = (void *const *)b->streams};
+}
+
 static int enqueue(struct bits *b, int grouped)
 {
-	struct gt_exec_request reqs[BITS_BATCH];
-	uint32_t step = grouped ? b->npieces : 1;
+	struct gt_exec_request reqs[BITS_BATCH + 1];
+	uint32_t n = b->npieces, step;
 	struct gt_err err;
 
 	gt_err_init(&err);
-	for (uint32_t i = 0; i < b->npieces; i++)
+	for (uint32_t i = 0; i < n; i++)
 		reqs[i] = b->pieces[i].req;
-	for (uint32_t i = 0; i < b->npieces; i += step) {
+	if (grouped && draw(&b->state, 2))
+		reqs[n++] = stranger(b);
+	step = grouped ? n : 1;
+	for (uint32_t i = 0; i < n; i += step) {
 		if (!gt_engine_cuda.async->enqueue(b->m->engine, &reqs[i], step,
 						   &err))
 			continue;

@@ -24,7 +24,8 @@ shared_processes() {
 		"$library" groups "$work/plan4.json" 55
 	blocks_of_library "$work/plan4.json" groups
 	for n in 2 3; do
-		for way in "" --best --overlap "--link tcp" "--link shm"; do
+		for way in "" --best --overlap --invariant \
+			"--link tcp" "--link shm"; do
 			words='values : 0 OK'
 			check 40 "4 ranks of $n processes${way:+ $way}" 0 \
 				"$gtopo" run --device cuda --map share --plan \
