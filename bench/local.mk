@@ -7,6 +7,10 @@ EXTRA_PROGRAMS += %D%/meter
 noinst_PROGRAMS += %D%/fit
 %C%_fit_LDADD = $(gtopo_LDADD) -lm
 
+# errors of sums, by ranks on CPUs
+noinst_PROGRAMS += %D%/errors
+%C%_errors_LDADD = $(gtopo_LDADD) -lm
+
 # The race needs GPUs to run, not to be built; it looks for NCCL by itself.
 if HAVE_CUDA
 noinst_PROGRAMS += %D%/beside %D%/messages %D%/overlap %D%/vs-nccl

@@ -100,6 +100,14 @@ enum {
 	 * GPUs in order, from the first again when they are used up; to test.
 	 */
 	GTOPO_MAP_SHARE = 16,
+	/*
+	 * Sums, of all-reduce, reduce-scatter and reduce, are added up by one
+	 * rank, in the order of ranks, and rounded once: an element's bits
+	 * depend on its type, the operator, the number of ranks and what they
+	 * hold there, and on nothing else; see gtopo(3).  What cannot be so is
+	 * refused.  All processes say the same.
+	 */
+	GTOPO_INVARIANT = 64,
 };
 
 enum gtopo_device {

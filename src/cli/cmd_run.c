@@ -28,7 +28,7 @@ struct gt_run_opts {
 	const char *plan;
 	int device; /* -1: the best one */
 	int map;    /* enum gt_device_map */
-	int strict, graph, best, overlap;
+	int strict, graph, best, overlap, invariant;
 	int64_t max_blocks;
 	const char *coll;
 	int64_t root; /* -1: the plan's */
@@ -83,6 +83,8 @@ static const struct gt_opt gt_run_opts[] = {
 	 "on GPUs, the fastest way known, not the plan's", 0, 0},
 	{GT_OPT_FLAG, 0, "overlap", NULL, GT_RUN_AT(overlap),
 	 "on GPUs, as libgtopo does beside a program's kernels", 0, 0},
+	{GT_OPT_FLAG, 0, "invariant", NULL, GT_RUN_AT(invariant),
+	 "add up in the order of ranks, whatever the size", 0, 0},
 	{GT_OPT_INT, 0, "max-blocks", "N", GT_RUN_AT(max_blocks),
 	 "thread blocks of a rank on its GPU at a time (default: any)", 1,
 	 1024},
@@ -208,6 +210,7 @@ static int set_placement(const struct gt_run_opts *opts,
 	sweep->config.graph = opts->graph;
 	sweep->config.best = opts->best;
 	sweep->config.overlap = opts->overlap;
+	sweep->config.invariant = opts->invariant;
 	sweep->config.max_blocks = (uint32_t)opts->max_blocks;
 	if (opts->best && opts->overlap)
 		return gt_err_set(err, GT_EINPUT, NULL,

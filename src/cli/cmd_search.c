@@ -34,7 +34,7 @@ struct gt_search_opts {
 	int64_t root;
 	const char *demand;
 	int64_t max_channels;
-	int equal;
+	int equal, invariant;
 	int64_t trees_per_root;
 	const char *exclude_link, *exclude_device;
 	int64_t budget_ns;
@@ -69,6 +69,8 @@ static const struct gt_opt gt_search_opts[] = {
 	 "use at most N channels (default: as many as help)", 1, 65536},
 	{GT_OPT_FLAG, 0, "equal", NULL, SEARCH_AT(equal),
 	 "give all channels the same share, as NCCL does", 0, 0},
+	{GT_OPT_FLAG, 0, "invariant", NULL, SEARCH_AT(invariant),
+	 "add up in the order of ranks, whatever the size", 0, 0},
 	{GT_OPT_INT, 0, "trees-per-root", "K", SEARCH_AT(trees_per_root),
 	 "forests: at most K trees a root, of equal shares", 1, 1024},
 	{GT_OPT_TEXT, 0, "exclude-link", "LIST", SEARCH_AT(exclude_link),
@@ -190,6 +192,7 @@ static int plan_request(const struct gt_cmd_args *args, struct gt_topo *topo,
 		.max_channels = (uint32_t)opts->max_channels,
 		.trees_per_root = (uint32_t)opts->trees_per_root,
 		.equal = opts->equal,
+		.invariant = opts->invariant,
 		.explain = opts->explain,
 		.budget = &budget,
 	};

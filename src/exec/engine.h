@@ -65,6 +65,11 @@ struct gt_engine_config {
 				 whatever the plan says */
 	int overlap; /* GPUs: take what adds least to a program that computes
 			meanwhile, whatever the plan says */
+	/*
+	 * What is added up is so as an invariant plan says (plan/ir/plan.h), or
+	 * refused; so it is for such a plan, whatever stands here.
+	 */
+	int invariant;
 	int64_t timeout_ns; /* a run fails after so long without progress */
 	enum gt_fault fault;
 	uint32_t fault_rank;

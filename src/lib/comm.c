@@ -127,6 +127,7 @@ static int gt_comm_configure(struct gtopo_comm *comm,
 		.interrupt = &comm->interrupt,
 		.best = (config->flags & GTOPO_BEST) != 0,
 		.overlap = !(config->flags & (GTOPO_BEST | GTOPO_ROWS)),
+		.invariant = (config->flags & GTOPO_INVARIANT) != 0,
 		.max_blocks = config->max_blocks < UINT32_MAX
 				      ? (uint32_t)config->max_blocks
 				      : UINT32_MAX,
@@ -235,7 +236,8 @@ static int gt_comm_check(const struct gtopo_config *config, struct gt_err *err)
 				  (int)config->device);
 	if (config->flags &
 	    ~(unsigned)(GTOPO_NONBLOCKING | GTOPO_LAUNCHED | GTOPO_BEST |
-			GTOPO_MAP_INDEX | GTOPO_MAP_SHARE | GTOPO_ROWS))
+			GTOPO_MAP_INDEX | GTOPO_MAP_SHARE | GTOPO_ROWS |
+			GTOPO_INVARIANT))
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "flags '%#x' are not known", config->flags);
 	return GT_OK;

@@ -237,9 +237,9 @@ int gt_job_open(struct gtopo_comm *comm, struct gt_err *err)
 		return rc;
 	snprintf(what, sizeof(what),
 		 "gtopo " PACKAGE_VERSION
-		 ", best %d, overlap %d, max_blocks %u, plan %s",
+		 ", best %d, overlap %d, invariant %d, max_blocks %u, plan %s",
 		 comm->config.best, comm->config.overlap,
-		 comm->config.max_blocks, digest);
+		 comm->config.invariant, comm->config.max_blocks, digest);
 	return gt_job_agree(comm, what, err);
 }
 

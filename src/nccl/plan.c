@@ -44,34 +44,78 @@ static void gt_ring_print_ranks(const struct gt_team *team, struct gt_buf *text)
 	}
 }
 
-/* A ring over the ranks in their order; its rates mean nothing. */
-static void gt_ring_print(const struct gt_team *team, struct gt_buf *text)
+/* Must sums be in the order of ranks?  Then everybody sends to everybody. */
+static int gt_team_wants_order(void)
 {
-	uint32_t n = team->size, nhops = n > 1 ? n : 0;
+	const char *word = getenv("GTOPO_INVARIANT");
 
-	gt_buf_puts(text, "{\"schema\": \"gtopo.plan/1\", "
-			  "\"collective\": \"allreduce\", \"ranks\": [");
-	gt_ring_print_ranks(team, text);
-	gt_buf_puts(text, "], \"links\": [");
+	return word && *word && strcmp(word, "0") != 0;
+}
+
+/* The links, one out of each rank, and what goes over them. */
+static void gt_ring_print_links(uint32_t n, struct gt_buf *text)
+{
+	gt_buf_puts(text, "\"links\": [");
 	for (uint32_t r = 0; r < n; r++)
 		gt_buf_printf(text,
 			      "%s{\"id\": \"%u>\", \"kind\": \"SYS\", "
 			      "\"gbs\": \"1\"}",
 			      gt_ring_comma(r), r);
-	gt_buf_puts(text, "], \"fifo\": {\"slots\": 4, "
-			  "\"slice_bytes\": 131072}, \"channels\": [{\"id\": "
-			  "0, \"shape\": \"ring\", \"order\": [");
-	for (uint32_t r = 0; r < n; r++)
-		gt_buf_printf(text, "%s%u", gt_ring_comma(r), r);
-	gt_buf_puts(text, "], \"share\": \"1\", \"gbs\": \"1\", \"hops\": [");
-	for (uint32_t r = 0; r < nhops; r++)
+	gt_buf_puts(text, "], ");
+}
+
+/* A hop from each rank to the next one, or to every other. */
+static void gt_ring_print_hops(uint32_t n, int mesh, struct gt_buf *text)
+{
+	uint32_t each = n < 2 ? 0 : mesh ? n - 1 : 1;
+
+	gt_buf_puts(text, "\"hops\": [");
+	for (uint32_t i = 0; i < n * each; i++)
 		gt_buf_printf(text,
 			      "%s{\"from\": %u, \"to\": %u, \"transport\": "
 			      "\"peer\", \"route\": [\"%u>\"]}",
-			      gt_ring_comma(r), r, (r + 1) % n, r);
-	gt_buf_puts(text, "]}], \"select\": [{\"max_bytes\": null, \"algo\": "
-			  "\"ring\", \"protocol\": \"simple\", \"channels\": "
-			  "[0], \"workers\": 1}]}\n");
+			      gt_ring_comma(i), i / each,
+			      (i / each + 1 + i % each) % n, i / each);
+	gt_buf_puts(text, "]");
+}
+
+/*
+ * A ring over the ranks in their order, or an invariant mesh; its rates mean
+ * nothing.
+ */
+static void gt_ring_print(const struct gt_team *team, struct gt_buf *text)
+{
+	uint32_t n = team->size;
+	int mesh = gt_team_wants_order();
+
+	gt_buf_puts(text, "{\"schema\": \"gtopo.plan/1\", "
+			  "\"collective\": \"allreduce\", ");
+	if (mesh)
+		gt_buf_puts(text, "\"invariant\": true, ");
+	gt_buf_puts(text, "\"ranks\": [");
+	gt_ring_print_ranks(team, text);
+	gt_buf_puts(text, "], ");
+	gt_ring_print_links(n, text);
+	gt_buf_puts(text, "\"fifo\": {\"slots\": 4, "
+			  "\"slice_bytes\": 131072}, \"channels\": [{\"id\": "
+			  "0, ");
+	if (mesh) {
+		gt_buf_printf(text,
+			      "\"shape\": \"mesh\", \"share\": \"1\", "
+			      "\"gbs\": \"1/%u\", ",
+			      n > 1 ? n - 1 : 1);
+	} else {
+		gt_buf_puts(text, "\"shape\": \"ring\", \"order\": [");
+		for (uint32_t r = 0; r < n; r++)
+			gt_buf_printf(text, "%s%u", gt_ring_comma(r), r);
+		gt_buf_puts(text, "], \"share\": \"1\", \"gbs\": \"1\", ");
+	}
+	gt_ring_print_hops(n, mesh, text);
+	gt_buf_printf(text,
+		      "}], \"select\": [{\"max_bytes\": null, \"algo\": "
+		      "\"%s\", \"protocol\": \"simple\", \"channels\": "
+		      "[0], \"workers\": 1}]}\n",
+		      mesh ? "one-shot" : "ring");
 }
 
 /* Rank 0: the text of the plan. */
@@ -93,6 +137,11 @@ static int gt_team_choose(const struct gt_team *team, struct gt_buf *text,
 		rc = gt_err_set(err, GT_EINPUT, path,
 				"the plan has %u ranks, the communicator %u",
 				plan->nranks, team->size);
+	else if (gt_team_wants_order() && !plan->invariant)
+		rc = gt_err_set(err, GT_EINPUT, path,
+				"GTOPO_INVARIANT is set, and the plan is not "
+				"invariant; 'gtopo search --invariant' makes "
+				"one that is");
 	if (!rc)
 		rc = gt_plan_print(plan, text, err);
 	gt_plan_free(plan);

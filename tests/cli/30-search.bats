@@ -440,3 +440,27 @@ out --nodes"
 	want 2 "gtopo export: plan: there are 100000 ranks; at most 1024 are \
 written one by one"
 }
+
+@test "an invariant plan adds up in the order of ranks" {
+	cd "$BATS_TEST_TMPDIR"
+	for coll in allreduce reducescatter reduce; do
+		gtopo search -q --invariant --coll $coll -o plan "$(h100)"
+		run_split gtopo verify plan
+		[ "$status" -eq 0 ]
+		grep -q '^sums      in the order of ranks, rounded once$' \
+			<<<"$out"
+		gtopo run --device host --plan plan -e 4K -f 4 -n 1 -w 0 \
+			--dtype bf16
+	done
+	gtopo search -q --invariant --nodes 2 -o plan "$(h100)"
+	gtopo verify plan
+	# What is not added up is planned as ever.
+	gtopo search -q --coll allgather -o want "$(h100)"
+	gtopo search -q --coll allgather --invariant -o plan "$(h100)"
+	diff <(grep -v '"invariant": true' plan) want
+	run_split gtopo search --invariant --algo ring "$(h100)"
+	want 2 "gtopo search: --algo ring cannot be --invariant: it adds up \
+from rank to rank; mesh adds in the order of ranks"
+	run_split gtopo search --invariant --nodes 9 "$(h100)"
+	want 2 "gtopo search: --invariant is for one machine, or up to 64 GPUs"
+}

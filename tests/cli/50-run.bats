@@ -395,3 +395,15 @@ whole_trace() { # FILE
 	[ "$status" -eq 3 ]
 	[[ $err == "gtopo run: /nowhere/trace.json: "* ]]
 }
+
+@test "what adds from rank to rank is not run as invariant" {
+	ring_plan
+	run_split host --invariant -e 1K -n 1 -w 0
+	want 2 "gtopo run: allreduce by ring is not invariant: it adds up from \
+rank to rank; 'gtopo search --invariant' makes a plan that is"
+	run_split host --invariant --coll allgather -b 1K -e 1K -n 1 -w 0
+	[ "$status" -eq 0 ]
+	gtopo search -q --algo mesh "$GTOPO_SRC/share/xml/dgx-h100.xml" >"$plan"
+	run_split host --invariant -b 1K -e 1K -n 1 -w 0
+	[ "$status" -eq 0 ]
+}

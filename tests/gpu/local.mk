@@ -10,6 +10,7 @@ check_PROGRAMS += %D%/face %D%/library %D%/matrix
 %C%_library_LDADD = $(gtopo_LDADD)
 %C%_face_LDADD = libnccl.so.2 $(CUDA_LIBS)
 %C%_face_LDFLAGS = $(AM_LDFLAGS) -Wl,-rpath,$(abs_top_builddir)
+%C%_matrix_SOURCES = %D%/matrix.c %D%/matrix.h %D%/matrix_bits.c
 %C%_matrix_LDADD = $(gtopo_LDADD)
 cli_tests += %D%/run.sh
 endif

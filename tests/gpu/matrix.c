@@ -2,7 +2,7 @@
  * The CUDA engine alone, without a plan file: one ring over devices 0 to
  * RANKS - 1.
  *
- *     matrix check|large|stress|small|blocks|fault RANKS SECONDS
+ *     matrix check|large|stress|small|blocks|fault|bits RANKS SECONDS
  *
  * check: every collective, type, operator, in and out of place, odd counts
  * and addresses.  large: more elements than 31 bits count.  stress: 100000
@@ -10,6 +10,8 @@
  * tools that make them slow.  blocks: every collective in every way, and as the
  * engine chooses, with 1, 2, 3, 8 and 16 thread blocks, from 1 KiB to 64 MiB.
  * fault: a rank that stops is named in time, and the process can run again.
+ * bits: 100000 random sums, in every way, have the bits of a loop over the
+ * ranks.
  *
  * Prints one line of what was done and a line for each of the first faults.
  * Status: 0 all right; 1 wrong, failed or out of time; 2 usage; 77 fewer
@@ -23,17 +25,16 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "exec/engine.h"
+#include "gpu/matrix.h"
 #include "kernels/pattern.h"
-#include "plan/ir/plan.h"
 
 enum {
-	MAX_RANKS = 16,
 	STRESS_OPERATIONS = 100000,
 	FAULTS_SHOWN = 20,
 };
 
 /* All ways that bytes can go. */
-static const struct gt_algo_choice ways[] = {
+const struct gt_algo_choice ways[] = {
 	{.algo = GT_ALGO_RING, .protocol = GT_PROTOCOL_SIMPLE},
 	{.algo = GT_ALGO_ONE_SHOT, .protocol = GT_PROTOCOL_LL},
 	{.algo = GT_ALGO_ONE_SHOT, .protocol = GT_PROTOCOL_LL128},
@@ -68,15 +69,7 @@ static const struct gt_algo_choice ways[] = {
 	 .detour_permille = 500},
 };
 
-enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
-
-struct matrix {
-	struct gt_plan plan;
-	struct gt_engine_config config;
-	struct gt_engine *engine;
-	int64_t deadline_ns;
-	uint64_t operations, runs, bad;
-};
+_Static_assert(WAYS == sizeof(ways) / sizeof(ways[0]), "all of them");
 
 static void ring_plan(struct gt_plan *plan, uint32_t nranks)
 {
@@ -106,13 +99,13 @@ static void ring_plan(struct gt_plan *plan, uint32_t nranks)
 				 .fifo_slice_bytes = 524288};
 }
 
-static int late(const struct matrix *m)
+int late(const struct matrix *m)
 {
 	return gt_clock_ns() > m->deadline_ns;
 }
 
 /* A fresh engine; false with a line when there is none. */
-static int engine_open(struct matrix *m)
+int engine_open(struct matrix *m)
 {
 	struct gt_err err;
 
@@ -127,7 +120,7 @@ static int engine_open(struct matrix *m)
 }
 
 /* Can the request go its way? */
-static int possible(const struct matrix *m, const struct gt_exec_request *req)
+int possible(const struct matrix *m, const struct gt_exec_request *req)
 {
 	struct gt_algo_choice way;
 	struct gt_err err;
@@ -251,7 +244,7 @@ static int large(struct matrix *m)
 }
 
 /* A linear congruential generator (Knuth): the same sequence everywhere. */
-static uint32_t draw(uint64_t *state, uint32_t below)
+uint32_t draw(uint64_t *state, uint32_t below)
 {
 	*state = *state * 6364136223846793005u + 1442695040888963407u;
 	return (uint32_t)(*state >> 33) % below;
@@ -457,8 +450,9 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		int (*run)(struct matrix *m);
-	} parts[] = {{"check", check}, {"large", large},   {"stress", stress},
-		     {"small", small}, {"blocks", blocks}, {"fault", fault}};
+	} parts[] = {{"check", check},   {"large", large},   {"stress", stress},
+		     {"small", small},   {"blocks", blocks}, {"fault", fault},
+		     {"bits", part_bits}};
 	const size_t n = sizeof(parts) / sizeof(parts[0]);
 	int nranks = argc == 4 ? atoi(argv[2]) : 0, gpus = 0, all = 0;
 	struct matrix m = {.engine = NULL};
@@ -468,7 +462,7 @@ int main(int argc, char **argv)
 		i++;
 	if (nranks < 2 || nranks > MAX_RANKS || i == n) {
 		fprintf(stderr, "usage: matrix check|large|stress|small|blocks|"
-				"fault RANKS SECONDS\n");
+				"fault|bits RANKS SECONDS\n");
 		return 2;
 	}
 	/* Ranks that share a GPU wait for each other: a queue for each. */

@@ -87,6 +87,8 @@ long_checks() {
 	check 60 "more elements than 31 bits count" 0 "$matrix" large "$gpus" \
 		55
 	check 90 "100000 random operations" 0 "$matrix" stress "$gpus" 85
+	check 250 "100000 sums of $gpus, bit by bit" 0 "$matrix" bits \
+		"$gpus" 240
 	sanitizer=$(command -v compute-sanitizer ||
 		ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)
 	for tool in memcheck racecheck; do

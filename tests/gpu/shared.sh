@@ -24,7 +24,8 @@ shared_processes() {
 		"$library" groups "$work/plan4.json" 55
 	blocks_of_library "$work/plan4.json" groups
 	for n in 2 3; do
-		for way in "" --best --overlap "--link tcp" "--link shm"; do
+		for way in "" --best --overlap --invariant \
+			"--link tcp" "--link shm"; do
 			words='values : 0 OK'
 			check 40 "4 ranks of $n processes${way:+ $way}" 0 \
 				"$gtopo" run --device cuda --map share --plan \
@@ -106,7 +107,12 @@ shared() {
 	words='the plan is for 2 GPUs'
 	[ -z "$dgx" ] || check 20 "2 ranks on 1 GPU" 2 "$gtopo" run \
 		--device cuda --map index --plan "$work/plan2.json" -e 1K
-	[ -z "$full" ] ||
+	if [ -n "$full" ]; then
 		check 90 "100000 random operations" 0 "$matrix" stress 2 85
+		for n in 4 8; do
+			check 250 "100000 sums of $n, bit by bit" 0 \
+				"$matrix" bits "$n" 240
+		done
+	fi
 	finish
 }

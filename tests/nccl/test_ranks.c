@@ -68,6 +68,40 @@ static void case_plan(void **state)
 	unsetenv("GTOPO_PLAN");
 }
 
+/* Three bf16 whose sum is 258, but 256 if it is rounded after each addition. */
+static void body_invariant(struct rank *rank)
+{
+	static const uint16_t in[3] = {0x4380 /* 256 */, 0x3f80 /* 1 */,
+				       0x3f80};
+	uint16_t out = 0;
+
+	OK(ncclAllReduce(&in[rank->rank], &out, 1, BF16, SUM, rank->comm,
+			 rank->stream));
+	sim_stream_sync(rank->stream);
+	IS(out == 0x4381);
+}
+
+/* The order of ranks, by a variable; a plan must keep it, too. */
+static void case_invariant(void **state)
+{
+	char path[4096];
+	id_t128 id;
+	void *comm;
+
+	(void)state;
+	setenv("GTOPO_INVARIANT", "1", 1);
+	for (int n = 1; n <= 4; n++)
+		ranks_run(n, body_allreduce);
+	ranks_run(3, body_invariant);
+	setenv("GTOPO_PLAN",
+	       gt_test_path(path, "tests/cases/plan/good/ring1/plan.json"), 1);
+	OK(ncclGetUniqueId(&id));
+	WANT(USAGE, ncclCommInitRank(&comm, 1, id, 0));
+	IS(strstr(ncclGetLastError(NULL), "the plan is not invariant"));
+	unsetenv("GTOPO_PLAN");
+	unsetenv("GTOPO_INVARIANT");
+}
+
 /* Types and operators are numbers: bf16 9, MAX 2, MIN 3. */
 static void body_values(struct rank *rank)
 {
@@ -303,6 +337,7 @@ int main(void)
 	const struct CMUnitTest cases[] = {
 		cmocka_unit_test(case_allreduce),
 		cmocka_unit_test(case_plan),
+		cmocka_unit_test(case_invariant),
 		cmocka_unit_test(case_values),
 		cmocka_unit_test(case_rooted),
 		cmocka_unit_test(case_blocks),

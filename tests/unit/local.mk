@@ -14,11 +14,13 @@ unit_tests += \
 	%D%/exec/link/test_fd_passing \
 	%D%/exec/link/test_fifo \
 	%D%/exec/link/test_link \
+	%D%/exec/test_bits \
 	%D%/exec/test_engine \
 	%D%/exec/trace/test_trace \
 	%D%/kernels/test_fp8 \
 	%D%/kernels/test_messages \
 	%D%/kernels/test_pattern \
+	%D%/lib/test_bits \
 	%D%/lib/test_lib \
 	%D%/lib/test_memory \
 	%D%/lib/test_pair \
@@ -74,6 +76,7 @@ unit_tests += \
 	%D%/exec/cuda/p2p/test_detour \
 	%D%/exec/cuda/p2p/test_detour_buffers \
 	%D%/exec/cuda/test_early_launch \
+	%D%/exec/cuda/test_invariant \
 	%D%/exec/cuda/test_max_blocks
 tests_unit_exec_cuda_p2p_test_copy_engine_SOURCES = \
 	%D%/exec/cuda/p2p/test_copy_engine.c \

@@ -139,6 +139,9 @@ void gt_verdict_text(const struct gt_verdict *verdict, int colour,
 		      gt_plural(plan->nchannels));
 	if (plan->out_of_place)
 		gt_buf_puts(out, "buffers   out of place only\n");
+	if (plan->invariant)
+		gt_buf_puts(out, "sums      in the order of ranks, rounded "
+				 "once\n");
 	gt_verdict_proof(&lines);
 	gt_verdict_rows_text(verdict, out);
 	gt_buf_printf(out, "fifo      %" PRIu32 " slots of %" PRIu32 " bytes\n",
@@ -225,6 +228,8 @@ void gt_verdict_json(const struct gt_verdict *verdict, const struct gt_err *err,
 	gt_json_put_bool(&json, "correct", !err->code);
 	if (plan->out_of_place)
 		gt_json_put_bool(&json, "out_of_place", 1);
+	if (plan->invariant)
+		gt_json_put_bool(&json, "invariant", 1);
 	if (err->code) {
 		gt_json_put_text(&json, "where", err->where);
 		gt_json_put_text(&json, "fault", err->text);

@@ -237,7 +237,24 @@ static const char *gt_choice_fault(const struct gt_engine *engine,
 	return NULL;
 }
 
-/* Go through FIFOs, as the plan's row says, if GPUs can do so. */
+/*
+ * Is an element added up in the order of ranks and rounded once, if that has to
+ * be?  Every means between GPUs that reach each other does so; through FIFOs
+ * only an invariant plan is known to.
+ */
+static int gt_choice_keeps_order(const struct gt_engine *engine,
+				 const struct gt_exec_request *req,
+				 const struct gt_algo_choice *choice)
+{
+	return choice->protocol != GT_PROTOCOL_SIMPLE ||
+	       engine->plan->invariant || !engine->config.invariant ||
+	       !gt_coll_reduces(req->coll);
+}
+
+/*
+ * Go through FIFOs, as the plan's row says, if GPUs can do so and it keeps the
+ * order.
+ */
 static int gt_choice_fifos(const struct gt_engine *engine,
 			   const struct gt_exec_request *req,
 			   struct gt_algo_choice *choice)
@@ -246,7 +263,8 @@ static int gt_choice_fifos(const struct gt_engine *engine,
 
 	*choice =
 		(struct gt_algo_choice){.algo = row ? row->algo : GT_ALGO_RING};
-	return gt_cuda_row_check(engine, req, NULL);
+	return gt_choice_keeps_order(engine, req, choice) &&
+	       gt_cuda_row_check(engine, req, NULL);
 }
 
 static int gt_choice_ring(const struct gt_engine *engine,
@@ -381,6 +399,13 @@ static void gt_choice_planned(const struct gt_engine *engine,
 	    gt_choice_fifos(engine, req, choice))
 		return;
 	*choice = (struct gt_algo_choice){.algo = row->algo};
+	/* A row that keeps no order says nothing of what is fast. */
+	if (!gt_choice_keeps_order(engine, req, choice) &&
+	    engine->all_peers_reachable && row->algo != GT_ALGO_ONE_SHOT &&
+	    row->algo != GT_ALGO_TWO_SHOT) {
+		gt_choice_fastest(engine, req, choice);
+		return;
+	}
 	/* Someone else's algorithm is run as it is, or not at all. */
 	if (row->algo == GT_ALGO_STEPS)
 		return;
@@ -468,6 +493,13 @@ int gt_cuda_choose_algo(const struct gt_engine *engine,
 		engine, row ? row->max_blocks : choice->max_blocks);
 	if (gt_cuda_detour_choose(engine, req, row, choice, err))
 		return GT_EINPUT;
+	if (!gt_choice_keeps_order(engine, req, choice))
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "%s by %s is not invariant: it adds up from "
+				  "rank to rank, and these GPUs do not all "
+				  "reach each other's memory, or are too many",
+				  gt_coll_name(req->coll),
+				  gt_algo_name(choice->algo));
 	if (choice->protocol == GT_PROTOCOL_SIMPLE)
 		return gt_cuda_row_check(engine, req, err) ? GT_OK : GT_EINPUT;
 	fault = gt_choice_fault(engine, req, choice);

@@ -427,6 +427,16 @@ int gt_host_lanes_prepare(struct gt_engine *engine,
 				  "the plan has nothing for '%s'",
 				  gt_coll_name(req->coll));
 	use.algo = row->algo;
+	/* Of an invariant plan it has been proven. */
+	if (engine->config.invariant && !plan->invariant &&
+	    gt_coll_reduces(req->coll) && row->algo != GT_ALGO_ONE_SHOT &&
+	    row->algo != GT_ALGO_TWO_SHOT)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "%s by %s is not invariant: it adds up from "
+				  "rank to rank; 'gtopo search --invariant' "
+				  "makes a plan that is",
+				  gt_coll_name(req->coll),
+				  gt_algo_name(row->algo));
 	if (!gt_coll_is_rooted(req->coll))
 		use.root = 0;
 	rc = gt_lanes_switch(engine, row, &use, err);

@@ -12,6 +12,7 @@ enum {
 	 * first-level cache.
 	 */
 	GT_MOVE_BLOCK_BYTES = 8192,
+	GT_MOVE_TOTALS = GT_MOVE_BLOCK_BYTES / sizeof(float),
 };
 
 const struct gt_reduce_ops *gt_reduce_best(void)
@@ -69,16 +70,56 @@ static const char *gt_move_reduce(const struct gt_move *move, size_t at,
 	return to;
 }
 
+/*
+ * The functions that add up more than one source, or divide, without a rounding
+ * between; NULL where there is nothing to gain.  A sum of two is rounded once
+ * anyway.
+ */
+static const struct gt_total_ops *gt_move_totals(const struct gt_move *move)
+{
+	const struct gt_total_ops *totals =
+		&gt_reduce_best()->totals[move->dtype];
+	int sums = move->op == GT_REDOP_SUM || move->op == GT_REDOP_AVG ||
+		   move->op == GT_REDOP_PREMUL;
+
+	if (!totals->begin || !sums || move->nsrc < 2 ||
+	    (move->nsrc == 2 && !move->divide))
+		return NULL;
+	return totals;
+}
+
+/*
+ * Add n elements of all sources up in floats, and round the totals into the
+ * first destination, whose address is returned.
+ */
+static const char *gt_move_total(const struct gt_move *move,
+				 const struct gt_total_ops *ops, size_t at,
+				 size_t n)
+{
+	_Alignas(64) char room[GT_MOVE_BLOCK_BYTES];
+	_Alignas(64) float totals[GT_MOVE_TOTALS];
+
+	ops->begin(totals, gt_move_source(move, 0, at, n, room), n);
+	for (uint32_t s = 1; s < move->nsrc; s++)
+		ops->add(totals, gt_move_source(move, s, at, n, room), n);
+	ops->end(move->dst[0] + at, totals, move->divide, n);
+	return move->dst[0] + at;
+}
+
 static void gt_move_blocks(const struct gt_move *move)
 {
+	const struct gt_total_ops *totals = gt_move_totals(move);
 	_Alignas(64) char scratch[GT_MOVE_BLOCK_BYTES];
 	size_t elem = gt_dtype_bytes(move->dtype);
 	size_t left = move->count, block = sizeof(scratch) / elem, n;
 	const char *from;
 
+	if (totals)
+		block = GT_MOVE_TOTALS;
 	for (size_t at = 0; left; at += n * elem, left -= n) {
 		n = left < block ? left : block;
-		from = gt_move_reduce(move, at, n, scratch);
+		from = totals ? gt_move_total(move, totals, at, n)
+			      : gt_move_reduce(move, at, n, scratch);
 		for (uint32_t d = 0; d < move->ndst; d++)
 			gt_move_copy(move->dst[d] + at, from, n * elem);
 	}

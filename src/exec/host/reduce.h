@@ -2,12 +2,13 @@
  * The data movement of one step on the host: reduce the sources in their
  * order, write the result to every destination, reading each source once.
  *
- * Integers wrap; half, bf16 and fp8 are added as floats and rounded after every
- * operation, fp8 to the largest number where it is too large; the minimum or
- * maximum with a NaN may be either operand.  avg is a sum whose last step
- * divides (kernels/pattern.h says how).  The result depends on nothing but the
- * operands and their order: no vector width changes a bit, except which NaN
- * comes of two.
+ * Integers wrap; half, bf16 and fp8 are added up as floats, whose total is
+ * divided for avg and then rounded once, fp8 to the largest number where it is
+ * too large; products are rounded after every operation; the minimum or maximum
+ * with a NaN may be either operand.  avg is a sum whose last step divides
+ * (kernels/pattern.h says how).  GPUs do the same with one step's sources.  The
+ * result depends on nothing but the operands and their order: no vector width
+ * changes a bit, except which NaN comes of two.
  */
 #ifndef GT_EXEC_HOST_REDUCE_H
 #define GT_EXEC_HOST_REDUCE_H
@@ -48,11 +49,20 @@ typedef void gt_divide_fn(void *dst, uint32_t divisor, size_t n);
 /* dst[i] = a[i] * *by, rounded; dst may be a. */
 typedef void gt_scale_fn(void *dst, const void *a, const void *by, size_t n);
 
+/* Totals of a type that is narrower than a float, n of them. */
+struct gt_total_ops {
+	void (*begin)(float *totals, const void *a, size_t n);
+	void (*add)(float *totals, const void *a, size_t n);
+	/* The divisor may be 0, for none. */
+	void (*end)(void *dst, const float *totals, uint32_t divisor, size_t n);
+};
+
 /* One build of the loops, for one instruction set. */
 struct gt_reduce_ops {
 	gt_reduce_fn *reduce[GT_NDTYPES][GT_NREDOPS];
 	gt_divide_fn *divide[GT_NDTYPES];
 	gt_scale_fn *scale[GT_NDTYPES];
+	struct gt_total_ops totals[GT_NDTYPES]; /* NULLs: added as they are */
 };
 
 extern const struct gt_reduce_ops gt_reduce_plain;

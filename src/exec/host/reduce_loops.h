@@ -121,6 +121,41 @@ GT_TYPES(GT_DIVIDE, DIV)
 
 GT_TYPES(GT_SCALE, SCALE)
 
+#define GT_TOTAL(NAME, T, LOAD, STORE)                                         \
+	static void gt_begin_##NAME(float *totals, const void *a, size_t n)    \
+	{                                                                      \
+		const T *x = a;                                                \
+                                                                               \
+		GT_IVDEP for (size_t i = 0; i < n; i++) totals[i] =            \
+			LOAD(x[i]);                                            \
+	}                                                                      \
+                                                                               \
+	static void gt_add_##NAME(float *totals, const void *a, size_t n)      \
+	{                                                                      \
+		const T *x = a;                                                \
+                                                                               \
+		GT_IVDEP for (size_t i = 0; i < n; i++) totals[i] +=           \
+			LOAD(x[i]);                                            \
+	}                                                                      \
+                                                                               \
+	static void gt_end_##NAME(void *dst, const float *totals,              \
+				  uint32_t divisor, size_t n)                  \
+	{                                                                      \
+		float by = divisor ? (float)divisor : 1;                       \
+		T *d = dst;                                                    \
+                                                                               \
+		GT_IVDEP for (size_t i = 0; i < n; i++) d[i] =                 \
+			STORE(totals[i] / by);                                 \
+	}
+
+GT_TOTAL(HALF, uint16_t, gt_half_to_float, gt_half_from_float)
+GT_TOTAL(BF16, uint16_t, gt_bf16_to_float, gt_bf16_from_float)
+GT_TOTAL(FP8_E4M3, uint8_t, gt_e4m3_to_float, gt_e4m3_from_float)
+GT_TOTAL(FP8_E5M2, uint8_t, gt_e5m2_to_float, gt_e5m2_from_float)
+
+#define GT_TOTALS(NAME)                                                        \
+	[GT_DTYPE_##NAME] = {gt_begin_##NAME, gt_add_##NAME, gt_end_##NAME}
+
 /* The tables are in the order of dtype.def's operators. */
 GT_STATIC_ASSERT(GT_REDOP_SUM == 0 && GT_REDOP_PROD == 1 && GT_REDOP_MIN == 2 &&
 			 GT_REDOP_MAX == 3 && GT_REDOP_AVG == 4 &&
@@ -145,4 +180,6 @@ const struct gt_reduce_ops GT_REDUCE_TABLE = {
 #define GT_DTYPE(NAME, name, bytes) gt_SCALE_##NAME,
 #include "base/dtype.def"
 		},
+	.totals = {GT_TOTALS(HALF), GT_TOTALS(BF16), GT_TOTALS(FP8_E4M3),
+		   GT_TOTALS(FP8_E5M2)},
 };

@@ -5,6 +5,8 @@
  *
  * As in move.cuh, packs of 16 bytes are used where all lie equally far from a
  * 16-byte boundary; a thread has U packs of up to four sources in flight.
+ *
+ * One source alone is copied bit by bit, NaNs too.
  */
 #ifndef GT_KERNELS_DEVICE_BLOCK_REDUCE_CUH
 #define GT_KERNELS_DEVICE_BLOCK_REDUCE_CUH
@@ -12,6 +14,7 @@
 #include "kernels/kernels.h"
 #include "kernels/device/move.cuh"
 #include "kernels/device/reduce.cuh"
+#include "kernels/device/total.cuh"
 
 #ifndef GT_BLOCK_REDUCE_UNROLL
 #define GT_BLOCK_REDUCE_UNROLL 2
@@ -55,15 +58,28 @@ gt_block_reduce_cuts_of(const struct gt_block_reduce *reduction, uint64_t count)
 }
 
 template <class T, class R>
+static __device__ __forceinline__ T
+gt_block_reduce_total(const struct gt_block_reduce *reduction, uint64_t i)
+{
+	typedef typename gt_held<T, R>::type held;
+	held total = (held)((const T *)reduction->src[0])[i];
+
+	for (uint32_t s = 1; s < reduction->nsrc; s++)
+		total = R::one(total, (held)((const T *)reduction->src[s])[i]);
+	if (reduction->divide)
+		total = gt_divide<held>(total, reduction->divide);
+	return (T)total;
+}
+
+template <class T, class R>
 static __device__ __forceinline__ void gt_block_reduce_element(
 	const struct gt_block_reduce *reduction, uint64_t i)
 {
 	T v = ((const T *)reduction->src[0])[i];
 
-	for (uint32_t s = 1; s < reduction->nsrc; s++)
-		v = R::one(v, ((const T *)reduction->src[s])[i]);
-	if (reduction->divide)
-		v = gt_divide<T>(v, reduction->divide);
+	if constexpr (gt_adds<R>::ANY)
+		if (reduction->nsrc > 1 || reduction->divide)
+			v = gt_block_reduce_total<T, R>(reduction, i);
 	for (uint32_t d = 0; d < reduction->ndst; d++)
 		((T *)reduction->dst[d])[i] = v;
 }
@@ -82,11 +98,11 @@ static __device__ __noinline__ void gt_block_reduce_ends(
 		gt_block_reduce_element<T, R>(reduction, part.offset + i);
 }
 
-/* Adds the packs of up to three more sources, from s0 on, onto v. */
+/* Adds the packs of up to three more sources, from s0 on, onto totals. */
 template <class T, class R, int U>
 static __device__ __forceinline__ void gt_block_reduce_more(
 	const struct gt_block_reduce *reduction, uint32_t s0, uint64_t at,
-	uint4 v[U])
+	gt_total<T, R> totals[U])
 {
 	uint4 w[GT_BLOCK_REDUCE_MORE][U];
 
@@ -102,7 +118,26 @@ static __device__ __forceinline__ void gt_block_reduce_more(
 #pragma unroll
 		for (int u = 0; u < U; u++)
 			if (s0 + s < reduction->nsrc)
-				v[u] = gt_combine<T, R>::packs(v[u], w[s][u]);
+				totals[u].add(w[s][u], false);
+}
+
+/* Adds all other sources onto the packs of the first, which v holds. */
+template <class T, class R, int U>
+static __device__ __forceinline__ void gt_block_reduce_add(
+	const struct gt_block_reduce *reduction, uint64_t at, uint4 v[U])
+{
+	gt_total<T, R> totals[U];
+
+#pragma unroll
+	for (int u = 0; u < U; u++) {
+		totals[u].clear();
+		totals[u].add(v[u], true);
+	}
+	for (uint32_t s0 = 1; s0 < reduction->nsrc; s0 += GT_BLOCK_REDUCE_MORE)
+		gt_block_reduce_more<T, R, U>(reduction, s0, at, totals);
+#pragma unroll
+	for (int u = 0; u < U; u++)
+		v[u] = totals[u].end(reduction->divide);
 }
 
 /* Reduces U packs from byte `at` on, which are 32 packs apart. */
@@ -115,12 +150,9 @@ static __device__ __forceinline__ void gt_block_reduce_packs(
 #pragma unroll
 	for (int u = 0; u < U; u++)
 		v[u] = gt_pack_load(reduction->src[0] + at + u * 512);
-	for (uint32_t s0 = 1; s0 < reduction->nsrc; s0 += GT_BLOCK_REDUCE_MORE)
-		gt_block_reduce_more<T, R, U>(reduction, s0, at, v);
-#pragma unroll
-	for (int u = 0; u < U; u++)
-		if (reduction->divide)
-			v[u] = gt_pack_divide<T>(v[u], reduction->divide);
+	if constexpr (gt_adds<R>::ANY)
+		if (reduction->nsrc > 1 || reduction->divide)
+			gt_block_reduce_add<T, R, U>(reduction, at, v);
 	for (uint32_t d = 0; d < reduction->ndst; d++)
 #pragma unroll
 		for (int u = 0; u < U; u++)

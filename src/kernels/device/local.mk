@@ -4,5 +4,6 @@ gtopo_core_sources += \
 	%D%/move.cuh \
 	%D%/reduce.cuh \
 	%D%/stage.cuh \
+	%D%/total.cuh \
 	%D%/type.cuh \
 	%D%/wait.cuh

@@ -11,6 +11,7 @@
 
 #include "kernels/kernels.h"
 #include "kernels/device/reduce.cuh"
+#include "kernels/device/total.cuh"
 
 #ifndef GT_UNROLL
 #define GT_UNROLL 4
@@ -73,12 +74,19 @@ template <class T, class R>
 static __device__ __forceinline__ void gt_move_element(
 	const struct gt_task *task, uint32_t i)
 {
+	typedef typename gt_held<T, R>::type held;
 	T v = ((const T *)task->at[0])[i];
 
-	for (uint32_t s = 1; s < task->nsrc; s++)
-		v = R::one(v, ((const T *)task->at[s])[i]);
-	if (task->divide)
-		v = gt_divide<T>(v, task->divide);
+	if (task->nsrc > 1 || task->divide) {
+		held total = (held)v;
+
+		for (uint32_t s = 1; s < task->nsrc; s++)
+			total = R::one(total,
+				       (held)((const T *)task->at[s])[i]);
+		if (task->divide)
+			total = gt_divide<held>(total, task->divide);
+		v = (T)total;
+	}
 	for (uint32_t d = 0; d < task->ndst; d++)
 		((T *)task->at[task->nsrc + d])[i] = v;
 }
@@ -154,20 +162,24 @@ static __device__ __noinline__ void gt_move_any(const struct gt_task *task,
 {
 	struct gt_cuts cuts = gt_task_cuts<T>(task);
 	uint64_t skip = cuts.head * sizeof(T);
-	gt_pack<T> v;
+	bool only_moves = task->nsrc == 1 && !task->divide;
 
 	for (uint32_t i = self; i < cuts.packs; i += threads) {
 		uint64_t at = skip + i * (uint64_t)16;
+		uint4 v = gt_pack_load(task->at[0] + at);
 
-		v.bits = gt_pack_load(task->at[0] + at);
-		for (uint32_t s = 1; s < task->nsrc; s++)
-			v.bits = gt_combine<T, R>::packs(
-				v.bits, gt_pack_load(task->at[s] + at));
-		if (task->divide)
-			for (int e = 0; e < (int)(16 / sizeof(T)); e++)
-				v.at[e] = gt_divide<T>(v.at[e], task->divide);
+		if (!only_moves) {
+			gt_total<T, R> total;
+
+			total.clear();
+			total.add(v, true);
+			for (uint32_t s = 1; s < task->nsrc; s++)
+				total.add(gt_pack_load(task->at[s] + at),
+					  false);
+			v = total.end(task->divide);
+		}
 		for (uint32_t d = 0; d < task->ndst; d++)
-			gt_pack_store(task->at[task->nsrc + d] + at, v.bits);
+			gt_pack_store(task->at[task->nsrc + d] + at, v);
 	}
 	gt_move_ends<T, R>(task, cuts, self, threads);
 }

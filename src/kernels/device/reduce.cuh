@@ -1,10 +1,10 @@
 /*
  * The element types and what the operators do to a pack of 16 bytes.
  *
- * Half and bf16 are combined two at a time in their own precision: one
- * rounding per operator, the same bits as computing in float and rounding.
- * fp8 is combined as two halves and rounded from there, likewise the same
- * bits.
+ * Two packs of half and bf16 are combined two elements at a time in their own
+ * precision: one rounding per operator, the same bits as computing in float and
+ * rounding. fp8 is combined as two halves and rounded from there, likewise the
+ * same bits.  Sums of any number of packs are totals (total.cuh).
  * Integers wrap.  avg is a sum whose last step divides.
  */
 #ifndef GT_KERNELS_DEVICE_REDUCE_CUH
@@ -21,30 +21,30 @@ template <class T> union gt_pack {
 	T at[16 / sizeof(T)];
 };
 
-/* Each operator on one element. */
+/* Each operator on one element of T, or what holds a total of such. */
 template <class T> struct gt_sum {
-	static __device__ __forceinline__ T one(T a, T b)
+	template <class V> static __device__ __forceinline__ V one(V a, V b)
 	{
 		return a + b;
 	}
 };
 
 template <class T> struct gt_prod {
-	static __device__ __forceinline__ T one(T a, T b)
+	template <class V> static __device__ __forceinline__ V one(V a, V b)
 	{
 		return a * b;
 	}
 };
 
 template <class T> struct gt_min {
-	static __device__ __forceinline__ T one(T a, T b)
+	template <class V> static __device__ __forceinline__ V one(V a, V b)
 	{
 		return b < a ? b : a;
 	}
 };
 
 template <class T> struct gt_max {
-	static __device__ __forceinline__ T one(T a, T b)
+	template <class V> static __device__ __forceinline__ V one(V a, V b)
 	{
 		return a < b ? b : a;
 	}

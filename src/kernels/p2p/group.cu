@@ -51,57 +51,94 @@ __device__ __noinline__ void gt_ends_put<gt_byte>(char *block, uint32_t i,
 		gt_ends_put<uint8_t>(block, i, count, bits);
 }
 
+/* Room for a total of any type, in a thread's own memory. */
+struct alignas(16) gt_any_total {
+	char bytes[sizeof(float) * 16];
+};
+
+template <class T, class R>
+static __device__ __forceinline__ void gt_total_add(gt_any_total *to,
+						    uint4 pack, bool first)
+{
+	gt_total<T, R> *total = (gt_total<T, R> *)to->bytes;
+
+	static_assert(sizeof(*total) <= sizeof(to->bytes), "fits");
+	if (first)
+		total->clear();
+	total->add(pack, first);
+}
+
 template <class T>
-static __device__ __forceinline__ uint4 gt_packs_by(uint4 a, uint4 b,
-						    uint32_t op)
+static __device__ __forceinline__ void gt_total_add_by(gt_any_total *to,
+						       uint4 pack, bool first,
+						       uint32_t op)
 {
 	switch (op) {
 	case GT_REDOP_PROD:
-		return gt_combine<T, gt_prod<T>>::packs(a, b);
+		gt_total_add<T, gt_prod<T>>(to, pack, first);
+		break;
 	case GT_REDOP_MIN:
-		return gt_combine<T, gt_min<T>>::packs(a, b);
+		gt_total_add<T, gt_min<T>>(to, pack, first);
+		break;
 	case GT_REDOP_MAX:
-		return gt_combine<T, gt_max<T>>::packs(a, b);
+		gt_total_add<T, gt_max<T>>(to, pack, first);
+		break;
 	default:
-		return gt_combine<T, gt_sum<T>>::packs(a, b);
+		gt_total_add<T, gt_sum<T>>(to, pack, first);
 	}
 }
 
-static __device__ __noinline__ uint4 gt_any_combine(uint4 a, uint4 b,
-						    uint32_t dtype, uint32_t op)
+static __device__ __noinline__ void gt_any_add(
+	gt_any_total *to, uint4 pack, bool first,
+	const struct gt_packet_part *part)
 {
-	switch (dtype) {
+	switch (part->dtype) {
 #define GT_DTYPE(NAME, name, bytes)                                            \
 	case GT_DTYPE_##NAME:                                                  \
-		return gt_packs_by<GT_C_TYPE_##NAME>(a, b, op);
+		gt_total_add_by<GT_C_TYPE_##NAME>(to, pack, first, part->op);  \
+		break;
 #include "base/dtype.def"
 	}
-	return a;
 }
 
-static __device__ __noinline__ uint4 gt_any_divide(uint4 v, uint32_t dtype,
-						   uint32_t n)
+/* Only sums are held and divided otherwise than as packs. */
+template <class T>
+static __device__ __forceinline__ uint4 gt_total_end(gt_any_total *total,
+						     uint32_t op, uint32_t n)
 {
-	switch (dtype) {
+	if (op == GT_REDOP_PROD || op == GT_REDOP_MIN || op == GT_REDOP_MAX)
+		return *(const uint4 *)total->bytes;
+	return ((gt_total<T, gt_sum<T>> *)total->bytes)->end(n);
+}
+
+static __device__ __noinline__ uint4
+gt_any_end(gt_any_total *total, const struct gt_packet_part *part)
+{
+	switch (part->dtype) {
 #define GT_DTYPE(NAME, name, bytes)                                            \
 	case GT_DTYPE_##NAME:                                                  \
-		return gt_pack_divide<GT_C_TYPE_##NAME>(v, n);
+		return gt_total_end<GT_C_TYPE_##NAME>(total, part->op,         \
+						      part->flow.divide);
 #include "base/dtype.def"
 	}
-	return v;
+	return *(const uint4 *)total->bytes;
 }
 
-template <> struct gt_maker<gt_byte, gt_any> {
-	static __device__ __forceinline__ uint4
-	combine(const struct gt_ll_context *at, uint4 a, uint4 b)
-	{
-		return gt_any_combine(a, b, at->part->dtype, at->part->op);
-	}
+template <> struct gt_pack_total<gt_byte, gt_any> {
+	enum { WIDER = 1 };
+	gt_any_total total;
 
-	static __device__ __forceinline__ uint4
-	divide(const struct gt_ll_context *at, uint4 v)
+	__device__ __forceinline__ void clear()
 	{
-		return gt_any_divide(v, at->part->dtype, at->part->flow.divide);
+	}
+	__device__ __forceinline__ void add(const struct gt_ll_context *at,
+					    uint4 pack, bool first)
+	{
+		gt_any_add(&total, pack, first, at->part);
+	}
+	__device__ __forceinline__ uint4 end(const struct gt_ll_context *at)
+	{
+		return gt_any_end(&total, at->part);
 	}
 };
 

@@ -14,7 +14,7 @@
 #include "kernels/kernels.h"
 #include "kernels/device/flag.cuh"
 #include "kernels/device/move.cuh"
-#include "kernels/device/reduce.cuh"
+#include "kernels/device/total.cuh"
 
 enum : uint32_t {
 	GT_CHUNK_BYTES = 1024,
@@ -26,7 +26,6 @@ enum : uint32_t {
 struct gt_fragment {
 	uint4 pack[2];
 };
-
 struct gt_slot_pair {
 	uint4 a, b;
 };
@@ -221,41 +220,54 @@ static __device__ __forceinline__ void gt_fragment_store(
 	}
 }
 
-/* The operations on packs of type T; group.cu has the variant for all types. */
-template <class T, class R> struct gt_maker {
-	static __device__ __forceinline__ uint4
-	combine(const struct gt_ll_context *, uint4 a, uint4 b)
-	{
-		return gt_combine<T, R>::packs(a, b);
-	}
+/* Totals of packs of type T; group.cu has the variant for all types. */
+template <class T, class R> struct gt_pack_total {
+	enum { WIDER = gt_held<T, R>::WIDER };
+	gt_total<T, R> total;
 
-	static __device__ __forceinline__ uint4
-	divide(const struct gt_ll_context *at, uint4 v)
+	__device__ __forceinline__ void clear()
 	{
-		return gt_pack_divide<T>(v, at->part->flow.divide);
+		total.clear();
+	}
+	__device__ __forceinline__ void add(const struct gt_ll_context *,
+					    uint4 pack, bool first)
+	{
+		total.add(pack, first);
+	}
+	__device__ __forceinline__ uint4 end(const struct gt_ll_context *at)
+	{
+		return total.end(at->part->flow.divide);
 	}
 };
 
+template <class T, class R> struct gt_fragment_total {
+	gt_pack_total<T, R> pack[2];
+};
+
 template <class T, class R>
-static __device__ __forceinline__ void gt_fragment_reduce(
-	const struct gt_ll_context *at, struct gt_fragment *to,
+static __device__ __forceinline__ void gt_fragment_clear(
+	gt_fragment_total<T, R> *total)
+{
+#pragma unroll
+	for (int k = 0; k < 2; k++)
+		total->pack[k].clear();
+}
+
+template <class T, class R>
+static __device__ __forceinline__ void gt_fragment_add(
+	const struct gt_ll_context *at, gt_fragment_total<T, R> *to,
 	struct gt_fragment fragment, bool first)
 {
 #pragma unroll
 	for (int k = 0; k < 2; k++)
-		to->pack[k] = first ? fragment.pack[k]
-				    : gt_maker<T, R>::combine(at, to->pack[k],
-							      fragment.pack[k]);
+		to->pack[k].add(at, fragment.pack[k], first);
 }
 
 template <class T, class R>
-static __device__ __forceinline__ void gt_fragment_divide(
-	const struct gt_ll_context *at, struct gt_fragment *fragment)
+static __device__ __forceinline__ struct gt_fragment gt_fragment_end(
+	const struct gt_ll_context *at, gt_fragment_total<T, R> *total)
 {
-#pragma unroll
-	for (int k = 0; k < 2; k++)
-		fragment->pack[k] =
-			gt_maker<T, R>::divide(at, fragment->pack[k]);
+	return {{total->pack[0].end(at), total->pack[1].end(at)}};
 }
 
 /*

@@ -1,6 +1,7 @@
 gtopo_core_sources += \
 	%D%/barrier.cu \
 	%D%/direct.cuh \
+	%D%/gather.cuh \
 	%D%/group.cu \
 	%D%/group.cuh \
 	%D%/ll_line.cuh \

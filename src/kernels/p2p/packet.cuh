@@ -12,64 +12,9 @@
 #ifndef GT_KERNELS_P2P_PACKET_CUH
 #define GT_KERNELS_P2P_PACKET_CUH
 
+#include "kernels/p2p/gather.cuh"
 #include "kernels/p2p/ll_line.cuh"
-#include "kernels/device/flag.cuh"
 #include "kernels/kernels.h"
-#include "kernels/device/wait.cuh"
-
-/*
- * Wait for a chunk from each of up to four ranks, whose numbers begin at s0
- * and of which `want` has bits.  False: the operation was given up.
- */
-template <class P>
-static __device__ __forceinline__ bool gt_fragments_receive(
-	const struct gt_ll_context *at, uint32_t s0, uint32_t want,
-	uint32_t part, uint32_t chunk,
-	struct gt_fragment fragments[GT_POLL_RANKS])
-{
-	struct gt_slot_pair s[GT_POLL_RANKS];
-	struct gt_wait wait = {};
-	uint32_t missing;
-
-	do {
-		missing = 0;
-#pragma unroll
-		for (uint32_t i = 0; i < GT_POLL_RANKS; i++) {
-			const char *from = gt_ll_buffer(at, at->part->flow.me,
-							s0 + i, part) +
-					   (uint64_t)chunk * GT_CHUNK_BYTES;
-
-			if (want >> i & 1)
-				s[i] = {gt_slot_load(from),
-					gt_slot_load(from + GT_SLOT_B)};
-		}
-#pragma unroll
-		for (uint32_t i = 0; i < GT_POLL_RANKS; i++)
-			if (want >> i & 1)
-				missing |= (uint32_t)__any_sync(
-						   ~0u, !P::here(s[i], at->lane,
-								 at->flag))
-					   << i;
-		if (missing &&
-		    !gt_warp_goes_on(at->guard, &wait,
-				     s0 + __ffs((int)missing) - 1, part))
-			return false;
-	} while (missing);
-	gt_wait_ends(at->guard, &wait);
-#pragma unroll
-	for (uint32_t i = 0; i < GT_POLL_RANKS; i++)
-		fragments[i] = P::unwrap(s[i], at->lane);
-	return true;
-}
-
-/* Returns as bits which of the four ranks from s0 on are not this one. */
-static __device__ __forceinline__ uint32_t gt_others(const struct gt_p2p *flow,
-						     uint32_t s0)
-{
-	uint32_t all = ((1u << flow->nranks) - 1) & ~(1u << flow->me);
-
-	return all >> s0 & ((1u << GT_POLL_RANKS) - 1);
-}
 
 static __device__ __forceinline__ uint32_t
 gt_p2p_sent(const struct gt_p2p *flow, uint32_t d)
@@ -130,41 +75,6 @@ static __device__ __forceinline__ void gt_packets_send(
 			gt_packets_send_some<T, P>(at, i, c);
 }
 
-/*
- * Returns a chunk of all that the flow adds up, reduced in the order of ranks.
- */
-template <class T, class R, class P>
-static __device__ __forceinline__ bool gt_fragment_gather(
-	const struct gt_ll_context *at, uint32_t chunk, uint32_t count,
-	struct gt_fragment *sum)
-{
-	const struct gt_p2p *flow = &at->part->flow;
-	struct gt_fragment fragments[GT_POLL_RANKS], own;
-
-	if (flow->adds >> flow->me & 1)
-		own = gt_fragment_load<T, P>(
-			(const char *)at->part->input +
-				gt_p2p_block(flow, flow->me) * flow->in_stride *
-					sizeof(T),
-			chunk, count, at->lane);
-	for (uint32_t s0 = 0; s0 < flow->nranks; s0 += GT_POLL_RANKS) {
-		if (!gt_fragments_receive<P>(
-			    at, s0, gt_others(flow, s0) & flow->adds >> s0, 0,
-			    chunk, fragments))
-			return false;
-#pragma unroll
-		for (uint32_t i = 0; i < GT_POLL_RANKS; i++)
-			if (flow->adds >> (s0 + i) & 1)
-				gt_fragment_reduce<T, R>(
-					at, sum,
-					s0 + i == flow->me ? own : fragments[i],
-					!(flow->adds & ((1u << (s0 + i)) - 1)));
-	}
-	if (flow->divide)
-		gt_fragment_divide<T, R>(at, sum);
-	return true;
-}
-
 template <class T, class R, class P>
 static __device__ __forceinline__ bool gt_packets_reduce(
 	const struct gt_ll_context *at)
@@ -217,7 +127,7 @@ static __device__ __forceinline__ bool gt_packets_put(
 		if (c >= gt_chunks<T, P>(count[i]))
 			want &= ~(1u << i);
 	}
-	if (!gt_fragments_receive<P>(at, s0, want, part, c, fragments))
+	if (!gt_fragments_receive<P>(at, s0, want, part, c, {}, fragments))
 		return false;
 #pragma unroll
 	for (uint32_t i = 0; i < GT_POLL_RANKS; i++)

@@ -92,7 +92,7 @@ static __device__ __forceinline__ void gt_scratch_block(
 	reduction->count = gt_p2p_count(flow, d);
 }
 
-template <class T, class R>
+template <class T>
 static __device__ __forceinline__ void gt_scratch_send(
 	const struct gt_scratch_team *at)
 {
@@ -106,7 +106,7 @@ static __device__ __forceinline__ void gt_scratch_send(
 	gt_scratch_sync(at);
 	for (uint64_t p = blockIdx.x; p < pieces; p += gridDim.x) {
 		for (uint32_t i = 1; i < n; i++)
-			gt_scratch_piece<T, R, GT_SCRATCH_UNROLL>(
+			gt_scratch_piece<T, gt_copies<T>, GT_SCRATCH_UNROLL>(
 				at, &at->reductions[i], p);
 		gt_scratch_sync(at);
 		gt_stage_tell(&at->stages, at->self, blockIdx.x, ++round);
@@ -187,7 +187,7 @@ __global__ void __launch_bounds__(GT_DIRECT_THREADS, 1)
 	 * to the half that sends.
 	 */
 	if (sends)
-		gt_scratch_send<T, R>(&at);
+		gt_scratch_send<T>(&at);
 	else
 		go = gt_scratch_add<T, R>(&at);
 	if (!__syncthreads_and(go))

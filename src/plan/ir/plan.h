@@ -324,8 +324,15 @@ struct gt_plan {
 	/* Of an all-to-all: what each pair has (plan/ir/demand.h); NULL: all
 	   the same. */
 	struct gt_plan_demand *demand;
-	int out_of_place;   /* it is right only where buffers do not overlap */
-	const char *digest; /* "sha256:...", or NULL */
+	int out_of_place; /* it is right only where buffers do not overlap */
+	/*
+	 * Each element of what it adds up is made by one step, from the inputs
+	 * of all ranks in the order of ranks, and then only copied: its bits
+	 * depend on these inputs alone, as a step holds sums of what is
+	 * narrower than a float in floats and rounds them once.
+	 */
+	int invariant;
+	const char *digest;       /* "sha256:...", or NULL */
 	const char *shape_digest; /* likewise */
 	const char *source;       /* the topology's file name, or NULL */
 	const char *rates;        /* "measured", "nccl", "line", or NULL */

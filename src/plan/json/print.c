@@ -175,6 +175,8 @@ int gt_plan_print(const struct gt_plan *plan, struct gt_buf *out,
 		gt_json_put_int(&json, "root", plan->root);
 	if (plan->out_of_place)
 		gt_json_put_bool(&json, "out_of_place", 1);
+	if (plan->invariant)
+		gt_json_put_bool(&json, "invariant", 1);
 	if (plan->cluster)
 		gt_print_cluster(plan, &json);
 	else

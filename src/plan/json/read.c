@@ -95,6 +95,7 @@ static int gt_read_schema(const struct gt_json *root, struct gt_err *err)
 					   "collective",
 					   "root",
 					   "out_of_place",
+					   "invariant",
 					   "ranks",
 					   "cluster",
 					   "demand",
@@ -139,6 +140,8 @@ static int gt_read_all(struct gt_plan_reader *reader,
 				  err);
 	if (!rc && gt_json_get(root, "out_of_place", &at))
 		rc = gt_json_bool(&at, &reader->plan->out_of_place, err);
+	if (!rc && gt_json_get(root, "invariant", &at))
+		rc = gt_json_bool(&at, &reader->plan->invariant, err);
 	if (!rc)
 		rc = gt_read_demand(reader, root, err);
 	if (!rc)

@@ -109,12 +109,58 @@ static struct gt_sim_value *gt_sim_place(struct gt_sim *sim,
 	return gt_sim_cell(sim, *owner, operand->chunk, proc->loop);
 }
 
+static uint32_t gt_sim_count(const struct gt_sim *sim,
+			     const struct gt_sim_value *value)
+{
+	uint32_t n = 0;
+
+	for (uint32_t w = 0; w < sim->nwords; w++)
+		n += (uint32_t)__builtin_popcountll(value->set[w]);
+	return n;
+}
+
+/*
+ * In an invariant plan source k of a step that adds is rank k's input, so that
+ * no sum is added to another.  What a step has alone it copies.
+ */
+static int gt_sim_order(const struct gt_sim *sim,
+			const struct gt_sim_access *access,
+			const struct gt_sim_value *from, uint32_t k,
+			struct gt_err *err)
+{
+	uint32_t rank;
+
+	for (rank = 0; rank < sim->nranks; rank++)
+		if (from->set[rank / 64] >> rank % 64 & 1)
+			break;
+	if (gt_sim_count(sim, from) > 1)
+		return gt_sim_wrong(sim->args, access->proc, access->step, err,
+				    "adds to a sum of %u ranks, whereas one "
+				    "step of an invariant plan adds up all",
+				    gt_sim_count(sim, from));
+	if (rank != k)
+		return gt_sim_wrong(sim->args, access->proc, access->step, err,
+				    "adds rank %u's contribution as number %u, "
+				    "not in the order of ranks, as an "
+				    "invariant plan does",
+				    rank, k);
+	return GT_OK;
+}
+
 /* Add what `from` holds to the step's value. */
 static int gt_sim_reduce(struct gt_sim *sim, const struct gt_sim_access *access,
 			 const struct gt_sim_value *from, struct gt_err *err)
 {
 	struct gt_sim_value *work = &sim->work;
+	int rc = GT_OK;
 
+	if (sim->args->in_order && sim->nadded == 1)
+		rc = gt_sim_order(sim, access, work, 0, err);
+	if (!rc && sim->args->in_order && sim->nadded)
+		rc = gt_sim_order(sim, access, from, sim->nadded, err);
+	if (rc)
+		return rc;
+	sim->nadded++;
 	sim->source = work->known ? NULL : from;
 	if (!work->known) {
 		gt_sim_copy(sim, work, from);
@@ -223,16 +269,6 @@ static int gt_sim_write(struct gt_sim *sim, const struct gt_sim_access *access,
 	return rc;
 }
 
-static uint32_t gt_sim_count(const struct gt_sim *sim,
-			     const struct gt_sim_value *value)
-{
-	uint32_t n = 0;
-
-	for (uint32_t w = 0; w < sim->nwords; w++)
-		n += (uint32_t)__builtin_popcountll(value->set[w]);
-	return n;
-}
-
 static int gt_sim_final(struct gt_sim *sim, uint32_t proc,
 			const struct gt_step *step, struct gt_err *err)
 {
@@ -245,6 +281,13 @@ static int gt_sim_final(struct gt_sim *sim, uint32_t proc,
 				    "contributions%s",
 				    gt_sim_count(sim, &sim->work), sim->nranks,
 				    sim->work.final ? ", final already" : "");
+	if (sim->args->in_order && sim->nadded != sim->nranks)
+		return gt_sim_wrong(sim->args, proc, step, err,
+				    "is marked final, but adds %u source%s: "
+				    "one step of an invariant plan adds up "
+				    "all %u ranks",
+				    sim->nadded, sim->nadded == 1 ? "" : "s",
+				    sim->nranks);
 	sim->work.final = 1;
 	return GT_OK;
 }
@@ -281,6 +324,7 @@ static int gt_sim_execute(struct gt_sim *sim, uint32_t proc, struct gt_err *err)
 		gt_sim_race_wait(sim, &access);
 	}
 	sim->work.known = 0;
+	sim->nadded = 0;
 	memset(sim->work.set, 0, sim->nwords * sizeof(*sim->work.set));
 	for (k = 0; k < n && !rc; k++) {
 		if (k == step->nsrc)

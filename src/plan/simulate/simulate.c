@@ -71,15 +71,16 @@ static int gt_simulate_row(const struct gt_plan *plan, enum gt_coll coll,
 			   const struct gt_plan_select *row, struct gt_err *err)
 {
 	struct gt_channel_use use = {coll, row->algo, plan->root};
-	struct gt_sim_args args = {.coll = coll,
-				   .root = plan->root,
-				   .nranks = plan->nranks,
-				   .units = plan->demand && coll == plan->coll
-						    ? plan->demand->units
-						    : NULL,
-				   .slots = row->slots ? row->slots
-						       : plan->fifo_slots,
-				   .file = plan->file};
+	struct gt_sim_args args = {
+		.coll = coll,
+		.root = plan->root,
+		.nranks = plan->nranks,
+		.units = plan->demand && coll == plan->coll
+				 ? plan->demand->units
+				 : NULL,
+		.in_order = plan->invariant && gt_coll_reduces(coll),
+		.slots = row->slots ? row->slots : plan->fifo_slots,
+		.file = plan->file};
 	int rc = GT_OK;
 
 	for (uint32_t i = 0; i < row->nchannels && !rc; i++)

@@ -46,6 +46,7 @@ struct gt_sim_args {
 	uint32_t nlanes; /* 0: one */
 	uint32_t slots;
 	int inplace;
+	int in_order;  /* sums must be as gt_plan's `invariant` says */
 	int one_block; /* only chunks of block `block` are moved */
 	uint32_t block;
 	/* all-to-all, [from * nranks + to]: 0 where nothing is moved; or NULL

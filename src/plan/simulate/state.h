@@ -67,6 +67,7 @@ struct gt_sim {
 	uint32_t *queue; /* processes that may go on, a ring of nprocs */
 	uint32_t queue_at, queue_len;
 	struct gt_sim_value work;          /* of the step being executed */
+	uint32_t nadded;                   /* its sources so far */
 	const struct gt_sim_value *source; /* its only source, or NULL */
 };
 

@@ -564,11 +564,13 @@ static int plan_cluster(struct gt_planner *p, struct gt_err *err)
 static int finish(struct gt_planner *p, int rc, struct gt_planner **planner)
 {
 	p->result.plan = p->plan;
-	if (rc)
+	if (rc) {
 		gt_planner_free(p);
-	else
-		*planner = p;
-	return rc;
+		return rc;
+	}
+	p->plan->invariant = p->ask.invariant;
+	*planner = p;
+	return GT_OK;
 }
 
 int gt_planner_machine(const struct gt_planner_request *request,
@@ -576,11 +578,13 @@ int gt_planner_machine(const struct gt_planner_request *request,
 		       struct gt_err *err)
 {
 	struct gt_planner *p = new_planner(request, 1);
+	int rc;
 
 	if (!p)
 		return gt_err_nomem(err);
 	p->topo = topo;
-	return finish(p, plan_machine(p, err), planner);
+	rc = gt_planner_algo(request, &p->ask.algo, err);
+	return finish(p, rc ? rc : plan_machine(p, err), planner);
 }
 
 int gt_planner_cluster(const struct gt_planner_request *request,
@@ -588,11 +592,13 @@ int gt_planner_cluster(const struct gt_planner_request *request,
 		       struct gt_planner **planner, struct gt_err *err)
 {
 	struct gt_planner *p = new_planner(request, cluster->nkinds);
+	int rc;
 
 	if (!p)
 		return gt_err_nomem(err);
 	p->cluster = cluster;
-	return finish(p, plan_cluster(p, err), planner);
+	rc = gt_planner_algo(request, &p->ask.algo, err);
+	return finish(p, rc ? rc : plan_cluster(p, err), planner);
 }
 
 /* ---- what is asked afterwards ------------------------------------------ */

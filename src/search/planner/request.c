@@ -16,6 +16,22 @@ const char *gt_planner_algo_name(enum gt_planner_algo algo)
 	return names[algo];
 }
 
+int gt_planner_algo(const struct gt_planner_request *request,
+		    enum gt_planner_algo *algo, struct gt_err *err)
+{
+	*algo = request->algo;
+	if (!request->invariant || !gt_coll_reduces(gt_planner_coll(request)))
+		return GT_OK;
+	if (*algo == GT_PLANNER_AUTO || *algo == GT_PLANNER_MESH) {
+		*algo = GT_PLANNER_MESH;
+		return GT_OK;
+	}
+	return gt_err_set(err, GT_EINPUT, NULL,
+			  "--algo %s cannot be --invariant: it adds up from "
+			  "rank to rank; mesh adds in the order of ranks",
+			  gt_planner_algo_name(*algo));
+}
+
 enum gt_coll gt_planner_coll(const struct gt_planner_request *request)
 {
 	if (request->coll >= 0)
@@ -35,6 +51,7 @@ enum option {
 	OPTION_MAX_CHANNELS,
 	OPTION_EXPLAIN,
 	OPTION_DEMAND,
+	OPTION_INVARIANT,
 };
 
 /*
@@ -69,6 +86,9 @@ static const struct refusal refusals[] = {
 	{GT_PLANNER_ON_MACHINE, OPTION_TREES_PER_ROOT, ANY_COLL,
 	 ALGO(AUTO) | ALGO(FOREST) | ALGO(TREE), " is for --algo forest"},
 
+	{GT_PLANNER_ON_QUOTIENT, OPTION_INVARIANT,
+	 COLL(ALLREDUCE) | COLL(REDUCESCATTER) | COLL(REDUCE), 0,
+	 " is for one machine, or up to 64 GPUs"},
 	{GT_PLANNER_ON_QUOTIENT, OPTION_DEMAND, ANY_COLL, 0,
 	 " is for one machine, or up to 64 GPUs"},
 
@@ -123,6 +143,8 @@ static int is_given(const struct gt_planner_request *request,
 		return request->explain;
 	case OPTION_DEMAND:
 		return request->demand != NULL;
+	case OPTION_INVARIANT:
+		return request->invariant;
 	default:
 		return 1;
 	}
@@ -140,6 +162,7 @@ static int say(const struct refusal *row,
 		[OPTION_MAX_CHANNELS] = "max-channels",
 		[OPTION_EXPLAIN] = "explain",
 		[OPTION_DEMAND] = "demand",
+		[OPTION_INVARIANT] = "invariant",
 	};
 	const char *value = "";
 

@@ -38,12 +38,20 @@ struct gt_planner_request {
 	uint32_t max_channels;   /* 0: no limit */
 	uint32_t trees_per_root; /* at most, of equal shares; 0: any */
 	int equal;               /* all channels have the same share */
+	int invariant;           /* gt_plan's attribute of that name */
 	int explain;             /* gt_planner_explain() will be called */
 	const struct gt_budget *budget; /* or NULL; outlives the planner */
 };
 
 /* The collective that was named, or the first that the algorithm does. */
 enum gt_coll gt_planner_coll(const struct gt_planner_request *request);
+
+/*
+ * The algorithm that is searched: of an invariant plan of what is added up a
+ * mesh, where one rank adds up what all have.  GT_EINPUT, if another was named.
+ */
+int gt_planner_algo(const struct gt_planner_request *request,
+		    enum gt_planner_algo *algo, struct gt_err *err);
 
 /* The algorithm's word, as in --algo. */
 const char *gt_planner_algo_name(enum gt_planner_algo algo);
