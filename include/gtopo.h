@@ -13,8 +13,9 @@
  * is there and before what comes later.  A call returns when the operation is
  * on the stream, and so waits for the calls of the process's other ranks; a
  * thread that calls for several ranks puts the calls in a group of
- * GTOPO_ALL_RANKS.  Nothing waits for the GPUs, but that the first operation of
- * a collective, a type or a larger size may allocate.  Streams can be captured
+ * GTOPO_ALL_RANKS.  Nothing waits for the GPUs, but that in one process the
+ * first operation of a collective, a type or a larger size may allocate; in
+ * several all memory is made with the communicator.  Streams can be captured
  * into graphs, those of all the process's ranks at once.  GPUs that do not
  * reach each other's memory, as those of several hosts, go over links, which
  * threads of the communicator carry.

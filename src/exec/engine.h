@@ -190,11 +190,11 @@ struct gt_async_ops {
 	/*
 	 * Put n requests, 1 at least, on the streams, the first one's, and
 	 * return without waiting for a GPU.  They are in no order and may run
-	 * side by side.  Streams may be captured.  What no request before it
-	 * needed is allocated and loaded, which may wait for what runs on the
-	 * GPUs.  Requests must begin on all streams in the order of their
-	 * calls.  After a failure everything enqueued ends by itself and
-	 * nothing more may be enqueued.
+	 * side by side.  Streams may be captured.  In one process, what no
+	 * request before it needed is allocated and loaded, which may wait for
+	 * what runs on the GPUs.  Requests must begin on all streams in the
+	 * order of their calls.  After a failure everything enqueued ends by
+	 * itself and nothing more may be enqueued.
 	 */
 	int (*enqueue)(struct gt_engine *engine,
 		       const struct gt_exec_request *reqs, uint32_t n,

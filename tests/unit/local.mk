@@ -70,7 +70,8 @@ unit_tests += \
 	%D%/exec/cuda/p2p/test_detour \
 	%D%/exec/cuda/p2p/test_detour_buffers \
 	%D%/exec/cuda/test_early_launch \
-	%D%/exec/cuda/test_max_blocks
+	%D%/exec/cuda/test_max_blocks \
+	%D%/exec/cuda/test_pieces
 tests_unit_exec_cuda_p2p_test_copy_engine_SOURCES = \
 	%D%/exec/cuda/p2p/test_copy_engine.c \
 	%D%/exec/cuda/p2p/streams.c %D%/exec/cuda/p2p/streams.h

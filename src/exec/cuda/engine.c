@@ -214,9 +214,8 @@ static int gt_engine_setup(struct gt_engine *engine, struct gt_err *err)
 	for (uint32_t r = engine->group.first; !rc && r < engine->group.end;
 	     r++)
 		rc = gt_rank_open(engine, r, err);
-	/* Graphs keep addresses of FIFOs: those of links are made here. */
 	if (!rc && gt_cuda_is_async(engine))
-		rc = gt_cuda_connect_all(engine, err);
+		rc = gt_cuda_reserve(engine, err);
 	if (!rc && gt_cuda_is_async(engine))
 		rc = gt_cuda_proxy_start(engine, err);
 	engine->is_open = !rc;

@@ -61,64 +61,20 @@ static int gt_stream_reaches_peers(const struct gt_engine *engine)
 		engine->choice.protocol == GT_PROTOCOL_CE);
 }
 
-/*
- * Buffers of other processes are not known unless they are registered: the
- * engine's own, which are, take their place.
- */
-static struct gt_exec_request gt_stream_staged_request(
-	const struct gt_exec_request *req)
-{
-	struct gt_exec_request staged = *req;
-
-	staged.buffers = NULL;
-	staged.inplace = 0;
-	staged.shift = 0;
-	return staged;
-}
-
-/* Copy a rank's input to the engine's own buffer, or its output from there. */
-static cudaError_t gt_stream_stage(const struct gt_engine *engine,
-				   const struct gt_exec_request *req,
-				   const struct gt_exec_request *staged,
-				   uint32_t rank, int is_input)
-{
-	struct gt_cuda_span own = gt_cuda_span_of(engine, req, rank, rank);
-	struct gt_cuda_span via = gt_cuda_span_of(engine, staged, rank, rank);
-	uint64_t count = is_input ? via.input_count : via.output_count;
-
-	return count ? cudaMemcpyAsync(is_input ? via.input : own.output,
-				       is_input ? own.input : via.output,
-				       count * gt_dtype_bytes(req->dtype),
-				       cudaMemcpyDeviceToDevice,
-				       engine->ranks[rank].stream)
-		     : cudaSuccess;
-}
-
-/*
- * Launch a rank's part: in the callers' buffers, or from the caller's buffer
- * over the engine's to the caller's.  Copy engines that pull see to that
- * themselves.
- */
+/* Launch a rank's part. */
 static int gt_stream_launch_rank(struct gt_engine *engine,
 				 const struct gt_exec_request *req,
 				 uint32_t rank, struct gt_err *err)
 {
-	int is_staged = engine->access == GT_CUDA_ACCESS_STAGED &&
-			!gt_cuda_pulls(engine);
-	struct gt_exec_request seen =
-		is_staged ? gt_stream_staged_request(req) : *req;
 	struct gt_cuda_rank *me = &engine->ranks[rank];
+	struct gt_exec_request seen = *req;
 	cudaError_t rc = cudaSetDevice(me->device);
 
 	if (engine->access == GT_CUDA_ACCESS_REGISTERED)
 		seen.buffers = gt_user_buffers_seen_by(engine, rank);
 	me->stream = req->streams[rank];
-	if (rc == cudaSuccess && is_staged)
-		rc = gt_stream_stage(engine, req, &seen, rank, 1);
 	if (rc == cudaSuccess)
-		rc = (cudaError_t)gt_cuda_enqueue(engine, &seen, rank, 1);
-	if (rc == cudaSuccess && is_staged)
-		rc = gt_stream_stage(engine, req, &seen, rank, 0);
+		rc = (cudaError_t)gt_cuda_pieces_enqueue(engine, &seen, rank);
 	me->stream = me->own;
 	return rc == cudaSuccess ? GT_OK
 				 : gt_cuda_fail(engine, rank, (int)rc,
@@ -137,6 +93,9 @@ static int gt_stream_access_of(struct gt_engine *engine,
 {
 	int rc = gt_cuda_choose_algo(engine, req, &engine->choice, err);
 	int reaches = gt_stream_reaches_peers(engine), lent = 0;
+	/* What is multiplied lies in the engine's memory anyway. */
+	int pulls = engine->choice.protocol == GT_PROTOCOL_CE &&
+		    !gt_exec_request_premultiplies(req);
 
 	if (rc || !engine->group.world) {
 		engine->access = GT_CUDA_ACCESS_LOCAL;
@@ -147,6 +106,7 @@ static int gt_stream_access_of(struct gt_engine *engine,
 					      reaches ? &lent : NULL, err);
 	engine->access = !reaches ? GT_CUDA_ACCESS_LOCAL
 			 : lent   ? GT_CUDA_ACCESS_REGISTERED
+			 : pulls  ? GT_CUDA_ACCESS_PULLED
 				  : GT_CUDA_ACCESS_STAGED;
 	return rc;
 }
@@ -158,23 +118,9 @@ static int gt_stream_access_of(struct gt_engine *engine,
 static int gt_stream_prepare(struct gt_engine *engine,
 			     struct gt_exec_request *req, struct gt_err *err)
 {
-	uint64_t blocks =
-		gt_coll_has_blocks(req->coll) ? engine->plan->nranks : 1;
-	struct gt_exec_request staged;
-	int rc;
+	int rc = gt_stream_access_of(engine, req, err);
 
-	rc = gt_stream_access_of(engine, req, err);
-	if (rc)
-		return rc;
-	if (engine->access != GT_CUDA_ACCESS_STAGED)
-		return gt_cuda_prepare(engine, req, err);
-	staged = gt_stream_staged_request(req);
-	rc = gt_cuda_prepare(engine, &staged, err);
-	return rc ? rc
-		  : gt_cuda_data_grow(engine,
-				      blocks * req->count *
-					      gt_dtype_bytes(req->dtype),
-				      err);
+	return rc ? rc : gt_cuda_pieces_prepare(engine, req, err);
 }
 
 static int gt_stream_launch(struct gt_engine *engine,

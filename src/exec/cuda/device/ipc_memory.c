@@ -409,6 +409,16 @@ void gt_cuda_region_retire(struct gt_engine *engine, int region)
 }
 
 /*
+ * Is a region for its own rank alone, so that making it is no meeting?  Only
+ * flows read the others' multiplied inputs.
+ */
+static int gt_region_is_own(const struct gt_engine *engine, int region)
+{
+	return region == GT_CUDA_STEP_SCRATCH ||
+	       (region == GT_CUDA_PREMUL && !engine->all_peers_reachable);
+}
+
+/*
  * On callers' streams earlier operations may still use the memory that is
  * there, and a graph for ever: it stays.  Each is twice as large as the one
  * before, so all of them are less than twice what is used.
@@ -433,7 +443,9 @@ int gt_cuda_region_grow(struct gt_engine *engine, int region, uint64_t need,
 		bytes[r] = need;
 	rc = gt_cuda_region_drop(engine, region, err);
 	if (!rc)
-		rc = gt_cuda_region_new(engine, region, bytes, err);
+		rc = gt_region_is_own(engine, region)
+			     ? gt_cuda_region_alloc(engine, region, bytes, err)
+			     : gt_cuda_region_new(engine, region, bytes, err);
 	if (!rc)
 		engine->regions[region].bytes = need;
 	free(bytes);
@@ -450,18 +462,14 @@ void gt_cuda_regions_free(struct gt_engine *engine)
 	}
 }
 
-int gt_cuda_data_grow(struct gt_engine *engine, uint64_t bytes,
-		      struct gt_err *err)
+int gt_cuda_data_remake(struct gt_engine *engine, uint64_t bytes,
+			struct gt_err *err)
 {
 	uint64_t all[GT_P2P_RANKS];
+	int rc = gt_cuda_region_drop(engine, GT_CUDA_DATA, err);
 
-	if (bytes + GT_CUDA_TAIL_BYTES <= engine->data_bytes)
-		return GT_OK;
-	if (bytes < 2 * engine->data_bytes)
-		bytes = 2 * engine->data_bytes;
 	engine->data_bytes = gt_cuda_pages(bytes + GT_CUDA_TAIL_BYTES);
 	for (uint32_t r = 0; r < engine->plan->nranks; r++)
 		all[r] = 2 * engine->data_bytes;
-	gt_cuda_region_retire(engine, GT_CUDA_DATA);
-	return gt_cuda_region_new(engine, GT_CUDA_DATA, all, err);
+	return rc ? rc : gt_cuda_region_new(engine, GT_CUDA_DATA, all, err);
 }

@@ -112,6 +112,7 @@ enum gt_cuda_access {
 	GT_CUDA_ACCESS_LOCAL,      /* one process, or nothing reaches there */
 	GT_CUDA_ACCESS_REGISTERED, /* everybody has opened all buffers */
 	GT_CUDA_ACCESS_STAGED,     /* over the engine's own buffers */
+	GT_CUDA_ACCESS_PULLED, /* copy engines fetch from those of the others */
 };
 
 /* Threads that carry slices between pinned FIFOs and links (proxy.c). */
@@ -147,6 +148,12 @@ struct gt_engine {
 	struct gt_cuda_region retired[GT_CUDA_RETIRED_MAX]; /* until the end */
 	uint32_t nretired;
 	uint64_t data_bytes; /* of an input, and of an output */
+	/*
+	 * Several processes on callers' streams: so much of a request goes
+	 * through what all have made at the beginning (reserve.c); 0: requests
+	 * make what they need.
+	 */
+	uint64_t reserved_bytes;
 
 	/* All processes of this host share these (engine.c). */
 	struct gt_shared_memory host_state;
@@ -181,6 +188,7 @@ struct gt_engine {
 	/* The request that runs. */
 	struct gt_algo_choice choice;
 	enum gt_cuda_access access; /* on callers' streams */
+	uint64_t piece_count;       /* elements of a block that go at a time */
 	struct gt_cuda_slicing slicing;
 	struct gt_layout layouts[GT_KERNEL_CHANNELS];
 	uint32_t nlanes;    /* of its collective */
@@ -214,8 +222,7 @@ static inline int gt_choice_is_scratch_reduce(
  */
 static inline int gt_cuda_pulls(const struct gt_engine *engine)
 {
-	return engine->access == GT_CUDA_ACCESS_STAGED &&
-	       engine->choice.protocol == GT_PROTOCOL_CE;
+	return engine->access == GT_CUDA_ACCESS_PULLED;
 }
 
 /*

@@ -1,0 +1,203 @@
+/*
+ * Puts requests on callers' streams.  Of several processes none knows where the
+ * others' buffers are, so what reaches into them goes through the engine's own,
+ * which have a fixed size: piece by piece on the stream, without a host that
+ * waits.  Pieces are the same part of every block.  All processes cut alike,
+ * because nothing of it depends on where buffers are.
+ */
+#include "exec/cuda/requests.h"
+
+#include "base/err.h"
+#include "exec/cuda/device/state.h"
+#include "exec/cuda/p2p/p2p.h"
+
+enum {
+	/* Of each rank's part of a piece: kernels move whole packs. */
+	GT_PIECE_GRAIN_BYTES = 4096,
+};
+
+/* Elements [first, first + count) of every block. */
+struct gt_piece {
+	uint64_t first, count;
+};
+
+static uint64_t gt_pieces_blocks(const struct gt_engine *engine,
+				 const struct gt_exec_request *req)
+{
+	return gt_coll_has_blocks(req->coll) ? engine->plan->nranks : 1;
+}
+
+/* A piece as a request in the engine's own buffers, in which it has no gaps. */
+static struct gt_exec_request gt_piece_staged(const struct gt_exec_request *req,
+					      uint64_t count)
+{
+	struct gt_exec_request staged = *req;
+
+	staged.count = count;
+	staged.buffers = NULL;
+	staged.inplace = 0;
+	staged.shift = 0;
+	return staged;
+}
+
+/* Is there room for so many elements of every block at once? */
+static int gt_piece_fits(const struct gt_engine *engine,
+			 const struct gt_exec_request *req, uint64_t count)
+{
+	uint64_t bytes = gt_pieces_blocks(engine, req) * count *
+			 gt_dtype_bytes(req->dtype);
+	struct gt_exec_request piece = gt_piece_staged(req, count);
+	int is_flow = gt_choice_is_p2p(&engine->choice);
+
+	if (gt_exec_request_premultiplies(req) &&
+	    bytes > engine->reserved_bytes)
+		return 0;
+	if (engine->access != GT_CUDA_ACCESS_LOCAL)
+		if (engine->access != GT_CUDA_ACCESS_REGISTERED &&
+		    bytes > engine->reserved_bytes)
+			return 0;
+	/* In place an input is copied aside, if it is on any rank. */
+	piece.inplace = engine->access == GT_CUDA_ACCESS_REGISTERED;
+	return !is_flow || gt_cuda_scratch_bytes(engine, &piece) <=
+				   engine->regions[GT_CUDA_SCRATCH].bytes;
+}
+
+/* Find the most elements that go at once, in pieces of equal size. */
+static uint64_t gt_pieces_cut(const struct gt_engine *engine,
+			      const struct gt_exec_request *req)
+{
+	uint64_t grain = GT_PIECE_GRAIN_BYTES / gt_dtype_bytes(req->dtype) *
+			 engine->plan->nranks;
+	uint64_t count = req->count, pieces = 1;
+
+	if (!engine->reserved_bytes || gt_piece_fits(engine, req, count))
+		return count;
+	do {
+		pieces++;
+		count = (req->count + pieces - 1) / pieces;
+		count = (count + grain - 1) / grain * grain;
+	} while (count > grain && !gt_piece_fits(engine, req, count));
+	return count;
+}
+
+/*
+ * What cannot go at once and would be multiplied or copied aside as a whole
+ * goes through the engine's buffers instead, which any flow can.
+ */
+static void gt_pieces_reroute(struct gt_engine *engine,
+			      const struct gt_exec_request *req)
+{
+	struct gt_algo_choice *choice = &engine->choice;
+	int aside = gt_exec_request_premultiplies(req) ||
+		    req->coll == GT_COLL_ALLTOALL;
+
+	if (!aside || !engine->reserved_bytes ||
+	    engine->access == GT_CUDA_ACCESS_STAGED ||
+	    engine->access == GT_CUDA_ACCESS_PULLED ||
+	    gt_piece_fits(engine, req, req->count))
+		return;
+	if (choice->protocol != GT_PROTOCOL_DIRECT &&
+	    choice->protocol != GT_PROTOCOL_CE)
+		*choice = (struct gt_algo_choice){
+			.algo = req->coll == GT_COLL_ALLREDUCE
+					? GT_ALGO_TWO_SHOT
+					: GT_ALGO_ONE_SHOT,
+			.protocol = GT_PROTOCOL_DIRECT,
+			.waits_apart = (uint8_t)engine->config.overlap};
+	engine->access = GT_CUDA_ACCESS_STAGED;
+}
+
+int gt_cuda_pieces_prepare(struct gt_engine *engine,
+			   const struct gt_exec_request *req,
+			   struct gt_err *err)
+{
+	struct gt_exec_request piece = *req;
+	struct gt_algo_choice choice;
+
+	gt_pieces_reroute(engine, req);
+	engine->piece_count = gt_pieces_cut(engine, req);
+	if (engine->access == GT_CUDA_ACCESS_LOCAL)
+		return gt_cuda_prepare(engine, req, err);
+	/* A piece goes as all of it would, which a smaller request might not.
+	 * A detour takes time to fill, and is made for what is reached. */
+	choice = engine->choice;
+	if (engine->access != GT_CUDA_ACCESS_REGISTERED ||
+	    engine->piece_count < req->count)
+		choice.detour_permille = 0;
+	piece.choice = &choice;
+	if (engine->access != GT_CUDA_ACCESS_REGISTERED)
+		piece = gt_piece_staged(&piece, engine->piece_count);
+	else if (engine->piece_count < req->count)
+		piece.part_count = engine->piece_count;
+	return gt_cuda_prepare(engine, &piece, err);
+}
+
+/* Copy a rank's part of a piece to the engine's own buffer, or from there. */
+static cudaError_t gt_piece_copy(const struct gt_engine *engine,
+				 const struct gt_exec_request *req,
+				 const struct gt_piece *piece, uint32_t rank,
+				 int is_input)
+{
+	struct gt_exec_request staged = gt_piece_staged(req, piece->count);
+	struct gt_cuda_span own = gt_cuda_span_of(engine, req, rank, rank);
+	struct gt_cuda_span via = gt_cuda_span_of(engine, &staged, rank, rank);
+	uint64_t elem = gt_dtype_bytes(req->dtype);
+	uint64_t all = is_input ? own.input_count : own.output_count;
+	uint64_t blocks = req->count ? all / req->count : 0;
+	uint64_t pitch = req->count * elem, bytes = piece->count * elem;
+	cudaError_t rc = cudaSuccess;
+
+	if (piece->count == req->count) { /* no gaps */
+		bytes *= blocks;
+		blocks = blocks > 0;
+	}
+	for (uint64_t b = 0; rc == cudaSuccess && bytes && b < blocks; b++) {
+		uint64_t there = b * pitch + piece->first * elem;
+
+		rc = cudaMemcpyAsync(
+			is_input ? via.input + b * bytes : own.output + there,
+			is_input ? own.input + there : via.output + b * bytes,
+			bytes, cudaMemcpyDeviceToDevice,
+			engine->ranks[rank].stream);
+	}
+	return rc;
+}
+
+/* From the caller's buffer over the engine's to the caller's. */
+static cudaError_t gt_piece_enqueue_staged(struct gt_engine *engine,
+					   const struct gt_exec_request *req,
+					   const struct gt_piece *piece,
+					   uint32_t rank)
+{
+	struct gt_exec_request staged = gt_piece_staged(req, piece->count);
+	cudaError_t rc = gt_piece_copy(engine, req, piece, rank, 1);
+
+	if (rc == cudaSuccess)
+		rc = (cudaError_t)gt_cuda_enqueue(engine, &staged, rank, 1);
+	return rc == cudaSuccess ? gt_piece_copy(engine, req, piece, rank, 0)
+				 : rc;
+}
+
+int gt_cuda_pieces_enqueue(struct gt_engine *engine,
+			   const struct gt_exec_request *req, uint32_t rank)
+{
+	struct gt_piece piece = {0, engine->piece_count};
+	struct gt_exec_request part = *req;
+	cudaError_t rc = cudaSuccess;
+
+	do {
+		if (piece.count > req->count - piece.first)
+			piece.count = req->count - piece.first;
+		if (piece.count < req->count) {
+			part.part_first = piece.first;
+			part.part_count = piece.count;
+		}
+		rc = engine->access == GT_CUDA_ACCESS_STAGED
+			     ? gt_piece_enqueue_staged(engine, req, &piece,
+						       rank)
+			     : (cudaError_t)gt_cuda_enqueue(engine, &part, rank,
+							    1);
+		piece.first += piece.count;
+	} while (rc == cudaSuccess && piece.first < req->count);
+	return (int)rc;
+}
