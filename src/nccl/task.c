@@ -29,26 +29,19 @@ static int gt_task_introduce(const struct gt_face *face,
 }
 
 /*
- * GPUs, and processes, that ranks of this team cannot have together.  All ranks
- * see it alike, so none has to tell the others.
+ * GPUs that ranks of this team cannot have together.  All ranks see it alike,
+ * so none has to tell the others.
  */
-static int gt_task_check_gpus(const struct gt_face *face,
-			      const struct gt_team *team, struct gt_err *err)
+static int gt_task_check_gpus(const struct gt_team *team, struct gt_err *err)
 {
 	uint32_t one, other;
 
 	if (!getenv("NCCL_MULTI_RANK_GPU_ENABLE") &&
-	    gt_team_find_pair(team, 0, &one, &other))
+	    gt_team_find_pair(team, &one, &other))
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "Duplicate GPU detected: rank %u and rank "
 				  "%u both have device %s",
 				  one, other, team->members[one].bus_id);
-	if (!face->cuda->on_host && gt_team_find_pair(team, 1, &one, &other))
-		return gt_err_set(err, GT_EINPUT, NULL,
-				  "ranks %u and %u are in one process; on "
-				  "GPUs gtopo has a process for each rank of "
-				  "a communicator",
-				  one, other);
 	return GT_OK;
 }
 
@@ -57,7 +50,7 @@ static int gt_task_equip(struct gt_face *face, struct gt_team *team,
 			 struct gt_err *err)
 {
 	struct gt_backend_comm *comm;
-	int rc = gt_task_check_gpus(face, team, err);
+	int rc = gt_task_check_gpus(team, err);
 
 	pthread_mutex_lock(&face->mutex);
 	face->team = team;

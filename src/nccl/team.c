@@ -246,21 +246,19 @@ void gt_team_close(struct gt_team *team)
 }
 
 static int gt_team_share(const struct gt_team_member *a,
-			 const struct gt_team_member *b, int processes)
+			 const struct gt_team_member *b)
 {
-	if (strcmp(a->host, b->host) != 0)
-		return 0;
-	return processes ? a->pid == b->pid
-			 : *a->bus_id && !strcmp(a->bus_id, b->bus_id);
+	return !strcmp(a->host, b->host) && *a->bus_id &&
+	       !strcmp(a->bus_id, b->bus_id);
 }
 
-int gt_team_find_pair(const struct gt_team *team, int processes, uint32_t *one,
+int gt_team_find_pair(const struct gt_team *team, uint32_t *one,
 		      uint32_t *other)
 {
 	for (uint32_t r = 0; r < team->size; r++)
 		for (uint32_t q = 0; q < r; q++) {
-			if (!gt_team_share(&team->members[q], &team->members[r],
-					   processes))
+			if (!gt_team_share(&team->members[q],
+					   &team->members[r]))
 				continue;
 			*one = q;
 			*other = r;

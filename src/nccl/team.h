@@ -71,10 +71,10 @@ void gt_team_stay_out(struct gt_team_seat *seat);
 void gt_team_close(struct gt_team *team);
 
 /*
- * Find two ranks that have one GPU, or, with `processes`, that are in one
- * process; 0: there are none.  All ranks find the same two.
+ * Find two ranks that have one GPU; 0: there are none.  All ranks find the same
+ * two.
  */
-int gt_team_find_pair(const struct gt_team *team, int processes, uint32_t *one,
+int gt_team_find_pair(const struct gt_team *team, uint32_t *one,
 		      uint32_t *other);
 
 #endif

@@ -132,6 +132,8 @@ static void gt_cuda_close_peers(struct gt_engine *engine)
 	gt_cuda_regions_unmap(engine);
 	if (engine->group.world && engine->is_open && !engine->failed)
 		gt_world_allgather(engine->group.world, NULL, 0, NULL, NULL);
+	else if (engine->group.world && engine->is_open)
+		gt_user_buffers_quiet(engine);
 	gt_cuda_regions_free(engine);
 }
 
@@ -154,6 +156,7 @@ static void gt_cuda_close(struct gt_engine *engine)
 	gt_host_state_close(engine);
 	cudaGetLastError();
 	free(engine->reachable);
+	free(engine->same);
 	gt_arena_free(engine->arena);
 	free(engine);
 }

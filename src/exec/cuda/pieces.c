@@ -14,6 +14,12 @@
 enum {
 	/* Of each rank's part of a piece: kernels move whole packs. */
 	GT_PIECE_GRAIN_BYTES = 4096,
+	/*
+	 * A piece by copy engines is some ten to thirty commands, and a GPU's
+	 * queue has room for a thousand: who puts more on it waits for them,
+	 * and a thread that has several ranks would wait for itself.
+	 */
+	GT_PIECES_CE_MOST = 16,
 };
 
 /* Elements [first, first + count) of every block. */
@@ -80,6 +86,19 @@ static uint64_t gt_pieces_cut(const struct gt_engine *engine,
 	return count;
 }
 
+/* Go by direct stores, which are few commands, in the engine's buffers. */
+static void gt_pieces_go_direct(struct gt_engine *engine,
+				const struct gt_exec_request *req)
+{
+	engine->choice = (struct gt_algo_choice){
+		.algo = req->coll == GT_COLL_ALLREDUCE ? GT_ALGO_TWO_SHOT
+						       : GT_ALGO_ONE_SHOT,
+		.protocol = GT_PROTOCOL_DIRECT,
+		.waits_apart = (uint8_t)engine->config.overlap,
+		.max_blocks = engine->choice.max_blocks};
+	engine->access = GT_CUDA_ACCESS_STAGED;
+}
+
 /*
  * What cannot go at once and would be multiplied or copied aside as a whole
  * goes through the engine's buffers instead, which any flow can.
@@ -87,7 +106,7 @@ static uint64_t gt_pieces_cut(const struct gt_engine *engine,
 static void gt_pieces_reroute(struct gt_engine *engine,
 			      const struct gt_exec_request *req)
 {
-	struct gt_algo_choice *choice = &engine->choice;
+	enum gt_protocol protocol = engine->choice.protocol;
 	int aside = gt_exec_request_premultiplies(req) ||
 		    req->coll == GT_COLL_ALLTOALL;
 
@@ -96,15 +115,9 @@ static void gt_pieces_reroute(struct gt_engine *engine,
 	    engine->access == GT_CUDA_ACCESS_PULLED ||
 	    gt_piece_fits(engine, req, req->count))
 		return;
-	if (choice->protocol != GT_PROTOCOL_DIRECT &&
-	    choice->protocol != GT_PROTOCOL_CE)
-		*choice = (struct gt_algo_choice){
-			.algo = req->coll == GT_COLL_ALLREDUCE
-					? GT_ALGO_TWO_SHOT
-					: GT_ALGO_ONE_SHOT,
-			.protocol = GT_PROTOCOL_DIRECT,
-			.waits_apart = (uint8_t)engine->config.overlap};
 	engine->access = GT_CUDA_ACCESS_STAGED;
+	if (protocol != GT_PROTOCOL_DIRECT && protocol != GT_PROTOCOL_CE)
+		gt_pieces_go_direct(engine, req);
 }
 
 int gt_cuda_pieces_prepare(struct gt_engine *engine,
@@ -116,6 +129,12 @@ int gt_cuda_pieces_prepare(struct gt_engine *engine,
 
 	gt_pieces_reroute(engine, req);
 	engine->piece_count = gt_pieces_cut(engine, req);
+	if (engine->some_are_same &&
+	    engine->choice.protocol == GT_PROTOCOL_CE &&
+	    engine->piece_count < req->count / GT_PIECES_CE_MOST) {
+		gt_pieces_go_direct(engine, req);
+		engine->piece_count = gt_pieces_cut(engine, req);
+	}
 	if (engine->access == GT_CUDA_ACCESS_LOCAL)
 		return gt_cuda_prepare(engine, req, err);
 	/* A piece goes as all of it would, which a smaller request might not.

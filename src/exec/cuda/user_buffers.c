@@ -22,6 +22,8 @@ enum {
 	GT_BUFFERS_SPIN_NS =
 		200000, /* of a wait, before it sleeps in between */
 	GT_BUFFERS_SLEEP_NS = 20000,
+	/* Until kernels that run have seen an abort, in any case. */
+	GT_BUFFERS_QUIET_NS = 500000000,
 };
 
 static uint32_t gt_buffers_local(const struct gt_engine *engine, uint32_t rank)
@@ -275,6 +277,34 @@ void gt_user_buffers_close(struct gt_engine *engine)
 	for (uint32_t p = 0; p < GT_P2P_RANKS; p++)
 		__atomic_store_n(&mine->released[p], UINT64_MAX,
 				 __ATOMIC_RELEASE);
+}
+
+/* Does any neighbour in this process still have something that runs? */
+static int gt_buffers_are_loud(const struct gt_engine *engine)
+{
+	for (uint32_t p = 0; p < engine->group.nprocesses; p++)
+		if (engine->same[p] && p != engine->group.self &&
+		    !__atomic_load_n(&gt_buffers_slot(engine, p)->quiet,
+				     __ATOMIC_ACQUIRE))
+			return 1;
+	return 0;
+}
+
+void gt_user_buffers_quiet(struct gt_engine *engine)
+{
+	const struct timespec some = {0, GT_BUFFERS_SLEEP_NS};
+	int64_t until = gt_clock_ns() + GT_BUFFERS_QUIET_NS;
+
+	if (!engine->some_are_same || !engine->exchange)
+		return;
+	for (uint32_t r = engine->group.first; r < engine->group.end; r++) {
+		cudaSetDevice(engine->ranks[r].device);
+		cudaDeviceSynchronize();
+	}
+	__atomic_store_n(&gt_buffers_slot(engine, engine->group.self)->quiet, 1,
+			 __ATOMIC_RELEASE);
+	while (gt_buffers_are_loud(engine) && gt_clock_ns() < until)
+		nanosleep(&some, NULL);
 }
 
 /* Find the registration of a local rank that has all these bytes. */

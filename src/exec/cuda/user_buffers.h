@@ -23,6 +23,7 @@ struct gt_exchange_entry {
  */
 struct gt_exchange_slot {
 	uint64_t meetings; /* that it has come to */
+	uint64_t quiet;    /* it has failed, and nothing runs any more */
 	/*
 	 * It has requested a release so often, and of this registration last.
 	 */
@@ -40,6 +41,12 @@ int gt_user_buffers_open(struct gt_engine *engine, struct gt_err *err);
 
 /* Release everything, before the last meeting; forget the own registrations. */
 void gt_user_buffers_close(struct gt_engine *engine);
+
+/*
+ * After a failure: nothing of this process runs any more, nor, soon, of what
+ * reaches its memory by the same addresses (engine->same).
+ */
+void gt_user_buffers_quiet(struct gt_engine *engine);
 
 /* GT_EINPUT unless the bytes are memory of the rank's GPU. */
 int gt_cuda_owns(const struct gt_engine *engine, uint32_t rank,

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "exec/cuda/device/driver.h"
@@ -23,11 +25,66 @@ enum {
 	GT_CUDA_PAGE_BYTES = 2 << 20,
 };
 
+/* What is one process, on this host. */
+struct gt_cuda_process {
+	uint64_t pid, space, device;
+};
+
 /* A process tells this of a rank's part of a region. */
 struct gt_cuda_key {
 	cudaIpcMemHandle_t handle;
 	uint64_t valid;
+	/* CUDA opens no handles of the own process, and need not. */
+	struct gt_cuda_process process;
+	char *at;
+	int64_t device;
 };
+
+/* Containers have spaces of their own, with the same numbers in each. */
+static struct gt_cuda_process gt_process_own(void)
+{
+	struct gt_cuda_process own = {.pid = (uint64_t)getpid()};
+	struct stat space;
+
+	if (!stat("/proc/self/ns/pid", &space)) {
+		own.space = (uint64_t)space.st_ino;
+		own.device = (uint64_t)space.st_dev;
+	}
+	return own;
+}
+
+/* Is it memory of this process, which another one of its ranks has made? */
+static int gt_key_is_own(const struct gt_cuda_key *key)
+{
+	const struct gt_cuda_process own = gt_process_own();
+
+	return key->process.pid == own.pid && key->process.space == own.space &&
+	       key->process.device == own.device;
+}
+
+/* Whoever says so knows the job's secret, and still may be wrong. */
+static cudaError_t gt_key_check(const struct gt_cuda_key *key)
+{
+	struct cudaPointerAttributes is;
+	cudaError_t rc = cudaPointerGetAttributes(&is, key->at);
+
+	if (rc == cudaSuccess &&
+	    (is.type != cudaMemoryTypeDevice || is.device != (int)key->device))
+		rc = cudaErrorInvalidDevicePointer;
+	return rc;
+}
+
+/* Let the current device reach another one's memory. */
+static cudaError_t gt_device_reach(int device, int other)
+{
+	cudaError_t rc = device == other ? cudaSuccess
+					 : cudaDeviceEnablePeerAccess(other, 0);
+
+	if (rc != cudaErrorPeerAccessAlreadyEnabled)
+		return rc;
+	cudaGetLastError();
+	return cudaSuccess;
+}
 
 static char **gt_region_at(const struct gt_engine *engine, int region,
 			   uint32_t viewer, uint32_t rank)
@@ -119,10 +176,11 @@ static int gt_region_tell(struct gt_engine *engine, int region,
 		uint32_t r = group->first + i;
 
 		cudaSetDevice(engine->ranks[r].device);
-		keys[i].valid =
-			cudaIpcGetMemHandle(&keys[i].handle,
-					    *gt_region_at(engine, region, r,
-							  r)) == cudaSuccess;
+		keys[i].at = *gt_region_at(engine, region, r, r);
+		keys[i].device = engine->ranks[r].device;
+		keys[i].process = gt_process_own();
+		keys[i].valid = cudaIpcGetMemHandle(&keys[i].handle,
+						    keys[i].at) == cudaSuccess;
 	}
 	cudaGetLastError();
 	rc = gt_world_allgather(group->world, keys, n * sizeof(*keys), parts,
@@ -136,13 +194,22 @@ static int gt_rank_attach(struct gt_engine *engine, int region, uint32_t r,
 			  const struct gt_cuda_key *key, struct gt_err *err)
 {
 	const struct gt_process_group *group = &engine->group;
-	cudaError_t rc = key->valid ? cudaSuccess : cudaErrorNotSupported;
-	void *at;
+	int is_own = gt_key_is_own(key);
+	cudaError_t rc =
+		key->valid || is_own ? cudaSuccess : cudaErrorNotSupported;
+	void *at = key->at;
+
+	engine->same[gt_process_group_of_rank(group, r)] = (uint8_t)is_own;
 
 	for (uint32_t v = group->first; v < group->end; v++) {
 		if (rc == cudaSuccess)
 			rc = cudaSetDevice(engine->ranks[v].device);
-		if (rc == cudaSuccess)
+		if (rc == cudaSuccess && is_own)
+			rc = gt_key_check(key);
+		if (rc == cudaSuccess && is_own)
+			rc = gt_device_reach(engine->ranks[v].device,
+					     (int)key->device);
+		else if (rc == cudaSuccess)
 			rc = cudaIpcOpenMemHandle(
 				&at, key->handle,
 				cudaIpcMemLazyEnablePeerAccess);
@@ -190,7 +257,7 @@ void gt_cuda_region_detach(struct gt_engine *engine, int region, uint32_t p)
 		     r < gt_process_group_first(p + 1, processes, n); r++) {
 			char **at = gt_region_at(engine, region, v, r);
 
-			if (*at && !maps) {
+			if (*at && !maps && !engine->same[p]) {
 				cudaSetDevice(engine->ranks[v].device);
 				cudaIpcCloseMemHandle(*at);
 			}

@@ -137,7 +137,13 @@ struct gt_engine {
 	int has_devices, is_open, failed;
 
 	/* Who reaches whose memory (device/peers.c). */
-	uint8_t *reachable;      /* [processes]: its memory can be opened */
+	uint8_t *reachable; /* [processes]: its memory can be opened */
+	/*
+	 * [processes]: it is this one, which may have several ranks of a world
+	 * each as a process of its own.
+	 */
+	uint8_t *same;
+	int some_are_same;       /* so it is for any two; all know */
 	int all_peers_reachable; /* every rank reaches every other's memory */
 	int shares_files;        /* by files, as handles cannot be opened */
 	int has_128b_stores; /* 128 bytes arrive as a whole, as LL128 needs */
