@@ -241,10 +241,10 @@ struct gt_async_ops {
 
 	/*
 	 * Register memory that requests will use, for other processes to reach
-	 * into; deregister_buffer() returns when no process has it open.
-	 * GT_EINPUT unless the bytes, 1 at least, are memory of the rank's GPU
-	 * and not registered yet; or not registered.  All processes register
-	 * something for the first time before the same request.
+	 * into: a meeting of all, of which each process's last rank comes to
+	 * its n-th.  deregister_buffer() does not wait.  GT_EINPUT unless the
+	 * bytes, 1 at least, are memory of the rank's GPU and not registered
+	 * yet; or not registered.
 	 */
 	int (*register_buffer)(struct gt_engine *engine, uint32_t rank,
 			       const void *buffer, uint64_t bytes,
@@ -253,9 +253,10 @@ struct gt_async_ops {
 				 const void *buffer, struct gt_err *err);
 
 	/*
-	 * Do other processes wait for this one to release what they deregister?
-	 * Then service_releases() does so.  To be called every few
-	 * milliseconds.
+	 * Is there memory of other processes to be closed, as it was
+	 * deregistered?  Then service_releases() does so, which may wait for
+	 * what runs on the GPUs: for a thread that nobody waits for, which need
+	 * not have the engine.
 	 */
 	int (*release_requested)(const struct gt_engine *engine);
 	void (*service_releases)(struct gt_engine *engine);

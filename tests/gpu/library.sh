@@ -58,7 +58,7 @@ library_checks() {
 		done
 		face_torch "$n"
 	done
-	for part in check graph groups pairs register pieces; do
+	for part in check graph groups pairs register pieces orders apart; do
 		check 60 "libgtopo in 2 processes: $part" 0 library_apart "$part"
 		[ "$part" != register ] || grep '^# all' "$work/out"
 	done

@@ -70,6 +70,7 @@ unit_tests += \
 	%D%/exec/cuda/p2p/test_detour \
 	%D%/exec/cuda/p2p/test_detour_buffers \
 	%D%/exec/cuda/test_early_launch \
+	%D%/exec/cuda/test_ledger \
 	%D%/exec/cuda/test_max_blocks \
 	%D%/exec/cuda/test_pieces
 tests_unit_exec_cuda_p2p_test_copy_engine_SOURCES = \

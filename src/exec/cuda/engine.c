@@ -29,7 +29,8 @@ static int gt_host_state_open(struct gt_engine *engine, struct gt_err *err)
 {
 	size_t n = (size_t)engine->plan->nranks * engine->nblocks;
 	size_t table = GT_CUDA_HEAD_BYTES + n * sizeof(*engine->reports);
-	size_t bytes = table + sizeof(*engine->exchange);
+	size_t bytes = table + engine->group.nprocesses *
+				       sizeof(*engine->exchange->slots);
 	int rc = gt_cuda_host_share(engine, bytes, &engine->host_state, err);
 	char *base = engine->host_state.base;
 

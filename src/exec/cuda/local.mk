@@ -13,6 +13,8 @@ gtopo_core_sources += \
 	%D%/enqueue.c \
 	%D%/fifos.h \
 	%D%/group.c \
+	%D%/ledger.c \
+	%D%/ledger.h \
 	%D%/pieces.c \
 	%D%/program.c \
 	%D%/proxy.c \

@@ -25,6 +25,10 @@ int gt_cuda_choose_algo(const struct gt_engine *engine,
  */
 int gt_cuda_reserve(struct gt_engine *engine, struct gt_err *err);
 
+/* When buffers of so many bytes were registered: a meeting, too. */
+int gt_cuda_reserve_more(struct gt_engine *engine, uint64_t bytes,
+			 struct gt_err *err);
+
 /*
  * pieces.c: a request on callers' streams, in pieces where it is larger than
  * what it goes through.

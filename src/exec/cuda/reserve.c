@@ -12,6 +12,7 @@
 #include "exec/cuda/device/ipc_memory.h"
 #include "exec/cuda/device/state.h"
 #include "exec/cuda/fifos.h"
+#include "exec/cuda/p2p/detour.h"
 #include "exec/cuda/p2p/p2p.h"
 #include "exec/cuda/requests.h"
 #include "world/world.h"
@@ -21,6 +22,7 @@ enum {
 	GT_RESERVE_MIB_MOST = 4096,
 	GT_RESERVE_MIB_BITS = 20,
 	/* Blocks of scratch begin at lines, and may lie off their begin. */
+	GT_RESERVE_SCRATCH_MOST = 256 << 20,
 	GT_RESERVE_EDGE_BYTES = 2 * GT_CUDA_LINE_BYTES * GT_P2P_RANKS,
 };
 
@@ -83,6 +85,25 @@ static int gt_reserve_flows(struct gt_engine *engine, struct gt_err *err)
 	for (int dtype = 0; !rc && dtype < GT_NDTYPES; dtype++)
 		rc = gt_cuda_p2p_open(engine, (enum gt_dtype)dtype, err);
 	return rc ? rc : gt_cuda_ce_open(engine, err);
+}
+
+/*
+ * Registered buffers are reached as a whole, by operations that need scratch,
+ * and may have a detour beside them.
+ */
+int gt_cuda_reserve_more(struct gt_engine *engine, uint64_t bytes,
+			 struct gt_err *err)
+{
+	/* Graphs and what runs may use the scratch that is there. */
+	const struct gt_exec_request any = {
+		.streams = (void *const *)&engine->ranks->own};
+	int rc;
+
+	if (bytes > GT_RESERVE_SCRATCH_MOST)
+		bytes = GT_RESERVE_SCRATCH_MOST;
+	rc = gt_cuda_region_grow(engine, GT_CUDA_SCRATCH,
+				 bytes + GT_RESERVE_EDGE_BYTES, &any, err);
+	return rc ? rc : gt_cuda_detour_reserve(engine, err);
 }
 
 int gt_cuda_reserve(struct gt_engine *engine, struct gt_err *err)

@@ -81,44 +81,38 @@ static int gt_stream_launch_rank(struct gt_engine *engine,
 						"launch the collective", err);
 }
 
-/*
- * Find how the request gets at the buffers, alike in all processes.  Once
- * registrations have been open there is a meeting before every request, not
- * only before those that need one: closing one waits for what runs on the GPU,
- * so nothing may run there that waits for calls which its owner makes when it
- * is closed.
- */
+/* Find how the request gets at the buffers, alike in all processes. */
 static int gt_stream_access_of(struct gt_engine *engine,
-			       struct gt_exec_request *req, struct gt_err *err)
+			       const struct gt_exec_request *req,
+			       uint32_t group, struct gt_err *err)
 {
+	struct gt_registered_place place = {{GT_OFFSET_NONE, 0},
+					    {GT_OFFSET_NONE, 0}};
 	int rc = gt_cuda_choose_algo(engine, req, &engine->choice, err);
-	int reaches = gt_stream_reaches_peers(engine), lent = 0;
 	/* What is multiplied lies in the engine's memory anyway. */
 	int pulls = engine->choice.protocol == GT_PROTOCOL_CE &&
 		    !gt_exec_request_premultiplies(req);
+	int opened = 0;
 
-	if (rc || !engine->group.world) {
-		engine->access = GT_CUDA_ACCESS_LOCAL;
+	engine->access = GT_CUDA_ACCESS_LOCAL;
+	if (rc || !engine->group.world)
 		return rc;
+	if (req->count && gt_stream_reaches_peers(engine)) {
+		rc = gt_user_buffers_find(engine, req, &place, &opened, err);
+		engine->access = opened  ? GT_CUDA_ACCESS_REGISTERED
+				 : pulls ? GT_CUDA_ACCESS_PULLED
+					 : GT_CUDA_ACCESS_STAGED;
 	}
-	if (engine->meets_always || (reaches && gt_user_buffers_exist(engine)))
-		rc = gt_user_buffers_exchange(engine, req,
-					      reaches ? &lent : NULL, err);
-	engine->access = !reaches ? GT_CUDA_ACCESS_LOCAL
-			 : lent   ? GT_CUDA_ACCESS_REGISTERED
-			 : pulls  ? GT_CUDA_ACCESS_PULLED
-				  : GT_CUDA_ACCESS_STAGED;
+	gt_ledger_add(engine, req, group, &place);
 	return rc;
 }
 
-/*
- * Make what a request needs.  All processes come to the same answers, and so
- * meet together or not.
- */
+/* Make what a request needs; in several processes it is there. */
 static int gt_stream_prepare(struct gt_engine *engine,
-			     struct gt_exec_request *req, struct gt_err *err)
+			     const struct gt_exec_request *req, uint32_t group,
+			     struct gt_err *err)
 {
-	int rc = gt_stream_access_of(engine, req, err);
+	int rc = gt_stream_access_of(engine, req, group, err);
 
 	return rc ? rc : gt_cuda_pieces_prepare(engine, req, err);
 }
@@ -160,7 +154,7 @@ static int gt_stream_enqueue_group(struct gt_engine *engine,
 		struct gt_exec_request all = reqs[i];
 
 		if (!gt_stream_is_prepared(engine, &reqs[i], last))
-			rc = gt_stream_prepare(engine, &all, err);
+			rc = gt_stream_prepare(engine, &all, n, err);
 		last = &reqs[i];
 		if (rc)
 			break;
@@ -189,7 +183,7 @@ static int gt_stream_enqueue(struct gt_engine *engine,
 	if (n > 1) {
 		rc = gt_stream_enqueue_group(engine, reqs, n, err);
 	} else {
-		rc = gt_stream_prepare(engine, &all, err);
+		rc = gt_stream_prepare(engine, &all, n, err);
 		if (!rc)
 			rc = gt_stream_launch(engine, &all, err);
 	}
@@ -230,6 +224,8 @@ static int gt_stream_fault(struct gt_engine *engine, struct gt_err *err)
 
 	if (gt_cuda_interrupted(engine))
 		return gt_err_set(err, GT_ESYS, NULL, "interrupted");
+	if (gt_ledger_compare(engine, err))
+		return GT_EINPUT;
 	if (gt_cuda_is_aborted(engine))
 		return gt_cuda_diagnose(engine, engine->plan->nranks, err);
 	if (gt_process_group_check(&engine->group, err))
@@ -373,7 +369,7 @@ static void gt_stream_service(struct gt_engine *engine)
 {
 	struct gt_stream_thread_state state = gt_stream_enter();
 
-	gt_user_buffers_service(engine);
+	gt_registrations_close_left(engine);
 	gt_stream_leave(state);
 }
 

@@ -170,8 +170,9 @@ struct gt_engine {
 	struct gt_shared_memory detour_slots;
 
 	/* Callers' buffers (user_buffers.h). */
-	int meets_always; /* others have opened some: every request meets */
 	struct gt_buffers *views; /* [local rank][rank], as it sees them */
+	struct gt_registration *_Atomic left; /* to be closed by and by */
+	uint64_t compared[GT_P2P_RANKS]; /* lines of ledgers, with each other */
 
 	/* Sizes, alike for all requests (slicing.c). */
 	struct gt_cuda_slicing max_slicing; /* what FIFOs have room for */

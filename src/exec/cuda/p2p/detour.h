@@ -42,6 +42,12 @@ uint32_t gt_cuda_detour_leaves(const struct gt_algo_choice *choice,
 int gt_cuda_detour_need(struct gt_engine *engine, struct gt_err *err);
 
 /*
+ * Several processes on callers' streams make it when they register buffers, if
+ * any request may want it, and have none before: a meeting.
+ */
+int gt_cuda_detour_reserve(struct gt_engine *engine, struct gt_err *err);
+
+/*
  * Say what of a request does not take the detour; part_count is 0 if that is
  * all.
  */
