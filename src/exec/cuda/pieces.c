@@ -46,26 +46,48 @@ static struct gt_exec_request gt_piece_staged(const struct gt_exec_request *req,
 	return staged;
 }
 
-/* Is there room for so many elements of every block at once? */
-static int gt_piece_fits(const struct gt_engine *engine,
-			 const struct gt_exec_request *req, uint64_t count)
+/*
+ * May pieces go in two lanes?  Not what reaches into callers' buffers, which is
+ * a few pieces at most; and nothing that waits for other ranks in so many
+ * blocks that those of one lane could keep the other's from starting.
+ */
+static int gt_pieces_have_lanes(const struct gt_engine *engine)
 {
+	const struct gt_algo_choice *choice = &engine->choice;
+
+	return engine->ranks[engine->group.first].second &&
+	       (engine->access == GT_CUDA_ACCESS_STAGED ||
+		engine->access == GT_CUDA_ACCESS_PULLED) &&
+	       (choice->waits_apart ||
+		(choice->protocol == GT_PROTOCOL_CE &&
+		 2 * choice->blocks <= engine->processors));
+}
+
+/*
+ * Is there room for so many elements of every block at once, in all that is
+ * reserved or in the half that a lane has?
+ */
+static int gt_piece_fits(const struct gt_engine *engine,
+			 const struct gt_exec_request *req, uint64_t count,
+			 int halves)
+{
+	uint64_t room = halves ? gt_cuda_lane_bytes(engine, GT_CUDA_DATA)
+			       : engine->reserved_bytes;
+	uint64_t scratch = halves ? gt_cuda_lane_bytes(engine, GT_CUDA_SCRATCH)
+				  : engine->regions[GT_CUDA_SCRATCH].bytes;
 	uint64_t bytes = gt_pieces_blocks(engine, req) * count *
 			 gt_dtype_bytes(req->dtype);
 	struct gt_exec_request piece = gt_piece_staged(req, count);
 	int is_flow = gt_choice_is_p2p(&engine->choice);
+	int is_held = engine->access == GT_CUDA_ACCESS_STAGED ||
+		      engine->access == GT_CUDA_ACCESS_PULLED ||
+		      gt_exec_request_premultiplies(req);
 
-	if (gt_exec_request_premultiplies(req) &&
-	    bytes > engine->reserved_bytes)
+	if (is_held && bytes > room)
 		return 0;
-	if (engine->access != GT_CUDA_ACCESS_LOCAL)
-		if (engine->access != GT_CUDA_ACCESS_REGISTERED &&
-		    bytes > engine->reserved_bytes)
-			return 0;
 	/* In place an input is copied aside, if it is on any rank. */
 	piece.inplace = engine->access == GT_CUDA_ACCESS_REGISTERED;
-	return !is_flow || gt_cuda_scratch_bytes(engine, &piece) <=
-				   engine->regions[GT_CUDA_SCRATCH].bytes;
+	return !is_flow || gt_cuda_scratch_bytes(engine, &piece) <= scratch;
 }
 
 /* Find the most elements that go at once, in pieces of equal size. */
@@ -75,14 +97,15 @@ static uint64_t gt_pieces_cut(const struct gt_engine *engine,
 	uint64_t grain = GT_PIECE_GRAIN_BYTES / gt_dtype_bytes(req->dtype) *
 			 engine->plan->nranks;
 	uint64_t count = req->count, pieces = 1;
+	int halves = gt_pieces_have_lanes(engine);
 
-	if (!engine->reserved_bytes || gt_piece_fits(engine, req, count))
+	if (!engine->reserved_bytes || gt_piece_fits(engine, req, count, 0))
 		return count;
 	do {
 		pieces++;
 		count = (req->count + pieces - 1) / pieces;
 		count = (count + grain - 1) / grain * grain;
-	} while (count > grain && !gt_piece_fits(engine, req, count));
+	} while (count > grain && !gt_piece_fits(engine, req, count, halves));
 	return count;
 }
 
@@ -113,7 +136,7 @@ static void gt_pieces_reroute(struct gt_engine *engine,
 	if (!aside || !engine->reserved_bytes ||
 	    engine->access == GT_CUDA_ACCESS_STAGED ||
 	    engine->access == GT_CUDA_ACCESS_PULLED ||
-	    gt_piece_fits(engine, req, req->count))
+	    gt_piece_fits(engine, req, req->count, 0))
 		return;
 	engine->access = GT_CUDA_ACCESS_STAGED;
 	if (protocol != GT_PROTOCOL_DIRECT && protocol != GT_PROTOCOL_CE)
@@ -197,26 +220,58 @@ static cudaError_t gt_piece_enqueue_staged(struct gt_engine *engine,
 				 : rc;
 }
 
+/* Let what comes on `to` wait for what is on `from`. */
+static cudaError_t gt_lane_after(const struct gt_cuda_rank *me, cudaStream_t to,
+				 cudaStream_t from)
+{
+	cudaError_t rc = cudaEventRecord(me->done, from);
+
+	return rc == cudaSuccess ? cudaStreamWaitEvent(to, me->done, 0) : rc;
+}
+
+static cudaError_t gt_piece_enqueue(struct gt_engine *engine,
+				    const struct gt_exec_request *req,
+				    const struct gt_piece *piece, uint32_t rank)
+{
+	struct gt_exec_request part = *req;
+
+	if (engine->access == GT_CUDA_ACCESS_STAGED)
+		return gt_piece_enqueue_staged(engine, req, piece, rank);
+	if (piece->count < req->count) {
+		part.part_first = piece->first;
+		part.part_count = piece->count;
+	}
+	return (cudaError_t)gt_cuda_enqueue(engine, &part, rank, 1);
+}
+
+/*
+ * All ranks put pieces in the same order, and nothing of one waits for a later
+ * one, so they end in whatever way streams share queues.
+ */
 int gt_cuda_pieces_enqueue(struct gt_engine *engine,
 			   const struct gt_exec_request *req, uint32_t rank)
 {
 	struct gt_piece piece = {0, engine->piece_count};
-	struct gt_exec_request part = *req;
+	struct gt_cuda_rank *me = &engine->ranks[rank];
+	int lanes = piece.count < req->count && gt_pieces_have_lanes(engine);
+	cudaStream_t streams[2] = {me->stream, lanes ? me->second : NULL};
 	cudaError_t rc = cudaSuccess;
 
-	do {
+	if (lanes)
+		rc = gt_lane_after(me, streams[1], streams[0]);
+	for (uint32_t k = 0; rc == cudaSuccess; k++) {
 		if (piece.count > req->count - piece.first)
 			piece.count = req->count - piece.first;
-		if (piece.count < req->count) {
-			part.part_first = piece.first;
-			part.part_count = piece.count;
-		}
-		rc = engine->access == GT_CUDA_ACCESS_STAGED
-			     ? gt_piece_enqueue_staged(engine, req, &piece,
-						       rank)
-			     : (cudaError_t)gt_cuda_enqueue(engine, &part, rank,
-							    1);
+		engine->lane = lanes ? k % 2 : 0;
+		me->stream = streams[engine->lane];
+		rc = gt_piece_enqueue(engine, req, &piece, rank);
 		piece.first += piece.count;
-	} while (rc == cudaSuccess && piece.first < req->count);
+		if (piece.first >= req->count)
+			break;
+	}
+	engine->lane = 0;
+	me->stream = streams[0];
+	if (lanes && rc == cudaSuccess)
+		rc = gt_lane_after(me, streams[0], streams[1]);
 	return (int)rc;
 }

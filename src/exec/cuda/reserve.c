@@ -18,7 +18,9 @@
 #include "world/world.h"
 
 enum {
-	GT_RESERVE_MIB = 32,
+	GT_RESERVE_MIB = 64,
+	GT_RESERVE_MIB_LEAST =
+		4, /* a grain of every block of 16 ranks, twice */
 	GT_RESERVE_MIB_MOST = 4096,
 	GT_RESERVE_MIB_BITS = 20,
 	/* Blocks of scratch begin at lines, and may lie off their begin. */
@@ -36,12 +38,12 @@ static int gt_reserve_read(uint64_t *mib, struct gt_err *err)
 		return GT_OK;
 	errno = 0;
 	*mib = strtoull(text, &end, 10);
-	if (!errno && !*end && *text != '-' && *mib &&
+	if (!errno && !*end && *text != '-' && *mib >= GT_RESERVE_MIB_LEAST &&
 	    *mib <= GT_RESERVE_MIB_MOST)
 		return GT_OK;
 	return gt_err_set(err, GT_EINPUT, NULL,
-			  "GTOPO_REGION_MIB '%s' is no number from 1 to %d",
-			  text, GT_RESERVE_MIB_MOST);
+			  "GTOPO_REGION_MIB '%s' is no number from %d to %d",
+			  text, GT_RESERVE_MIB_LEAST, GT_RESERVE_MIB_MOST);
 }
 
 /* All processes have the same, or none goes on. */
@@ -73,7 +75,7 @@ static int gt_reserve_agree(struct gt_engine *engine, struct gt_err *err)
 static int gt_reserve_flows(struct gt_engine *engine, struct gt_err *err)
 {
 	const struct gt_exec_request none = {.count = 0};
-	uint64_t bytes = engine->reserved_bytes + GT_RESERVE_EDGE_BYTES;
+	uint64_t bytes = engine->reserved_bytes + 2 * GT_RESERVE_EDGE_BYTES;
 	int rc = gt_cuda_data_remake(engine, engine->reserved_bytes, err);
 
 	if (!rc)

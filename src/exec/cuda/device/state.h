@@ -73,6 +73,7 @@ enum {
 enum {
 	GT_CUDA_FLAG_WORDS = 16,
 	GT_CUDA_LINE_BYTES = 128,
+	GT_CUDA_LANE_ALIGN = 4096,
 	GT_CUDA_CE_PIECES = 32,     /* of a block for copy engines, at most */
 	GT_CUDA_DETOUR_REPORTS = 1, /* a detour has the last of a rank's */
 	GT_CUDA_RETIRED_MAX = 96,   /* each twice as large as the one before */
@@ -86,10 +87,12 @@ struct gt_cuda_rank {
 	cudaEvent_t begin, end;
 	uint64_t *wrong;                  /* elements, counted on the device */
 	struct gt_kernel_report *reports; /* [nblocks], on the host */
-	struct gt_kernel_epoch *epoch;    /* of p2p kernels, on the device */
+	struct gt_kernel_epoch *epoch;    /* [lane]: of p2p kernels, on the
+					     device */
 	struct gt_cuda_tracing *tracing;  /* NULL: nothing is traced */
-	cudaStream_t side; /* beside copy engines: it reduces, keeps the own
+	cudaStream_t side;   /* beside copy engines: it reduces, keeps the own
 			      block and moves heads */
+	cudaStream_t second; /* lane 1's; NULL: there are no lanes */
 	cudaEvent_t done, reduced[GT_CUDA_CE_PIECES];
 	struct gt_cuda_detour *detour; /* p2p/detour.h; NULL: none yet */
 	struct gt_cuda_programs programs[GT_NCOLLS];
@@ -196,6 +199,11 @@ struct gt_engine {
 	struct gt_algo_choice choice;
 	enum gt_cuda_access access; /* on callers' streams */
 	uint64_t piece_count;       /* elements of a block that go at a time */
+	/*
+	 * Pieces go in two lanes, each with flags and numbers of its own and a
+	 * half of what is reserved, so that one copies while the other waits.
+	 */
+	uint32_t lane;
 	struct gt_cuda_slicing slicing;
 	struct gt_layout layouts[GT_KERNEL_CHANNELS];
 	uint32_t nlanes;    /* of its collective */
@@ -271,14 +279,30 @@ static inline int gt_cuda_may_overlap(const struct gt_engine *engine,
 	return max_blocks >= engine->processors;
 }
 
-/* The rank's part of a region, at the address that a local rank sees. */
+/* What a lane has of what all pieces share. */
+static inline uint64_t gt_cuda_lane_bytes(const struct gt_engine *engine,
+					  int region)
+{
+	uint64_t all = region == GT_CUDA_SCRATCH ? engine->regions[region].bytes
+		       : region == GT_CUDA_DATA || region == GT_CUDA_PREMUL
+			       ? engine->reserved_bytes
+			       : 0;
+
+	return all / 2 / GT_CUDA_LANE_ALIGN * GT_CUDA_LANE_ALIGN;
+}
+
+/*
+ * The rank's part of a region, of the lane that goes on, at the address that a
+ * local rank sees.
+ */
 static inline char *gt_cuda_region_at(const struct gt_engine *engine,
 				      int region, uint32_t viewer,
 				      uint32_t rank)
 {
-	return engine->regions[region]
-		.at[(viewer - engine->group.first) * engine->plan->nranks +
-		    rank];
+	return engine->regions[region].at[(viewer - engine->group.first) *
+						  engine->plan->nranks +
+					  rank] +
+	       engine->lane * gt_cuda_lane_bytes(engine, region);
 }
 
 /* An input may begin behind any boundary of so many bytes, which a pack has. */

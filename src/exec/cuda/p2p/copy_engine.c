@@ -464,7 +464,7 @@ int gt_cuda_ce_launch(const struct gt_engine *engine,
 }
 
 /* Make the streams and events of a rank. */
-static cudaError_t gt_ce_open(struct gt_cuda_rank *me)
+static cudaError_t gt_ce_open(struct gt_cuda_rank *me, int lanes)
 {
 	cudaError_t rc = cudaSetDevice(me->device);
 	int first = 0;
@@ -474,6 +474,9 @@ static cudaError_t gt_ce_open(struct gt_cuda_rank *me)
 		rc = cudaDeviceGetStreamPriorityRange(NULL, &first);
 	if (rc == cudaSuccess && !me->side)
 		rc = cudaStreamCreateWithPriority(&me->side,
+						  cudaStreamNonBlocking, first);
+	if (rc == cudaSuccess && lanes && !me->second)
+		rc = cudaStreamCreateWithPriority(&me->second,
 						  cudaStreamNonBlocking, first);
 	if (rc == cudaSuccess && !me->done)
 		rc = cudaEventCreateWithFlags(&me->done,
@@ -524,7 +527,8 @@ int gt_cuda_ce_need(struct gt_engine *engine, const struct gt_exec_request *req,
 int gt_cuda_ce_open(struct gt_engine *engine, struct gt_err *err)
 {
 	for (uint32_t r = engine->group.first; r < engine->group.end; r++) {
-		cudaError_t done = gt_ce_open(&engine->ranks[r]);
+		cudaError_t done = gt_ce_open(&engine->ranks[r],
+					      engine->reserved_bytes != 0);
 
 		if (done != cudaSuccess)
 			return gt_cuda_fail(engine, r, (int)done,
@@ -546,5 +550,7 @@ void gt_cuda_ce_release(struct gt_engine *engine)
 				cudaEventDestroy(me->reduced[k]);
 		if (me->side)
 			cudaStreamDestroy(me->side);
+		if (me->second)
+			cudaStreamDestroy(me->second);
 	}
 }

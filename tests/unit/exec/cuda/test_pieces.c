@@ -15,12 +15,17 @@
 #include "plan/ir/plan.h"
 
 #define cudaMemcpyAsync       fake_copy
+#define cudaEventRecord       fake_record
+#define cudaStreamWaitEvent   fake_await
 #define gt_cuda_enqueue       fake_enqueue
 #define gt_cuda_prepare       fake_prepare
 #define gt_cuda_scratch_bytes fake_scratch_bytes
 
 static cudaError_t fake_copy(void *to, const void *from, size_t bytes,
 			     enum cudaMemcpyKind kind, cudaStream_t on);
+static cudaError_t fake_record(cudaEvent_t event, cudaStream_t on);
+static cudaError_t fake_await(cudaStream_t on, cudaEvent_t event,
+			      unsigned int flags);
 static int fake_enqueue(const struct gt_engine *engine,
 			const struct gt_exec_request *req, uint32_t rank,
 			uint32_t times);
@@ -45,7 +50,9 @@ static struct world {
 	int32_t *input[RANKS], *output[RANKS];
 	struct gt_exec_request req;
 	pthread_barrier_t meeting;
-	uint32_t pieces[RANKS];
+	uint32_t pieces[RANKS], seconds[RANKS]; /* of them, in lane 1 */
+	uint32_t joins[RANKS];                  /* of lanes */
+	char streams[RANKS][2], events[RANKS];  /* their addresses */
 } world;
 
 static cudaError_t fake_copy(void *to, const void *from, size_t bytes,
@@ -56,6 +63,31 @@ static cudaError_t fake_copy(void *to, const void *from, size_t bytes,
 		return cudaErrorInvalidValue;
 	memcpy(to, from, bytes);
 	return cudaSuccess;
+}
+
+static uint32_t rank_of_event(cudaEvent_t event)
+{
+	return (uint32_t)((char *)event - world.events);
+}
+
+/* Lane 1 begins behind what is on the caller's stream, which goes on behind. */
+static cudaError_t fake_record(cudaEvent_t event, cudaStream_t on)
+{
+	uint32_t r = rank_of_event(event);
+
+	return (char *)on == &world.streams[r][world.joins[r] % 2]
+		       ? cudaSuccess
+		       : cudaErrorInvalidValue;
+}
+
+static cudaError_t fake_await(cudaStream_t on, cudaEvent_t event,
+			      unsigned int flags)
+{
+	uint32_t r = rank_of_event(event);
+
+	return !flags && (char *)on == &world.streams[r][++world.joins[r] % 2]
+		       ? cudaSuccess
+		       : cudaErrorInvalidValue;
 }
 
 /* As reductions by copy engines take, which a root's are not: all blocks but
@@ -118,7 +150,8 @@ static uint64_t piece_count;
 
 static int32_t staged(uint32_t rank, uint32_t block, uint64_t i)
 {
-	const int32_t *at = (const int32_t *)(void *)world.data[rank];
+	const int32_t *at = (const int32_t *)(void *)gt_cuda_region_at(
+		&world.engine[rank], GT_CUDA_DATA, rank, rank);
 
 	return at[block * piece_count + i];
 }
@@ -130,7 +163,9 @@ static int fake_enqueue(const struct gt_engine *engine,
 	struct gt_cuda_span span = gt_cuda_span_of(engine, req, rank, rank);
 	int32_t *out = (int32_t *)(void *)span.output;
 
-	if (times != 1 || req->buffers)
+	if (times != 1 || req->buffers ||
+	    (char *)engine->ranks[rank].stream !=
+		    &world.streams[rank][engine->lane])
 		return (int)cudaErrorInvalidValue;
 	pthread_barrier_wait(&world.meeting);
 	if (rank == 0)
@@ -142,6 +177,7 @@ static int fake_enqueue(const struct gt_engine *engine,
 		out[i] = result(rank, (uint32_t)(i / req->count),
 				i % req->count, staged);
 	world.pieces[rank]++;
+	world.seconds[rank] += engine->lane;
 	pthread_barrier_wait(&world.meeting);
 	return 0;
 }
@@ -154,6 +190,8 @@ static void open_world(uint32_t n, uint64_t room)
 	for (uint32_t r = 0; r < n; r++) {
 		struct gt_engine *engine = &world.engine[r];
 
+		world.ranks[r].stream = (cudaStream_t)&world.streams[r][0];
+		world.ranks[r].done = (cudaEvent_t)&world.events[r];
 		world.data[r] = malloc(2 * room);
 		world.input[r] = calloc(COUNT_MOST * n, sizeof(int32_t));
 		world.output[r] = calloc(COUNT_MOST * n, sizeof(int32_t));
@@ -233,6 +271,8 @@ static void run(void)
 	void *failed;
 
 	memset(world.pieces, 0, sizeof(world.pieces));
+	memset(world.seconds, 0, sizeof(world.seconds));
+	memset(world.joins, 0, sizeof(world.joins));
 	for (uint32_t r = 0; r < n; r++)
 		fill(r);
 	for (uint32_t r = 0; r < n; r++)
@@ -286,6 +326,33 @@ static void test_staged(void **state)
 	}
 }
 
+/* Two lanes have halves of the room, and take turns. */
+static void test_lanes(void **state)
+{
+	static const uint64_t counts[] = {ROOM / 16, ROOM / 2, COUNT_MOST - 3};
+
+	(void)state;
+	open_world(3, 2 * ROOM);
+	for (uint32_t r = 0; r < 3; r++) {
+		world.ranks[r].second = (cudaStream_t)&world.streams[r][1];
+		world.engine[r].choice.waits_apart = 1;
+	}
+	world.req = (struct gt_exec_request){.op = GT_REDOP_SUM,
+					     .dtype = GT_DTYPE_INT32};
+	for (uint32_t i = 0; i < NCOLLS * 3; i++) {
+		world.req.coll = colls[i % NCOLLS];
+		world.req.count = counts[i / NCOLLS];
+		run();
+		for (uint32_t r = 0; r < 3; r++) {
+			assert_int_equal(world.seconds[r], world.pieces[r] / 2);
+			assert_int_equal(world.joins[r],
+					 world.pieces[r] > 1 ? 2 : 0);
+			assert_int_equal(world.engine[r].lane, 0);
+		}
+	}
+	close_world();
+}
+
 /*
  * What would be multiplied as a whole, but is too large for that, goes through
  * the engine's buffers, whatever it was meant to go through.
@@ -320,6 +387,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_staged),
+		cmocka_unit_test(test_lanes),
 		cmocka_unit_test(test_multiplied),
 	};
 
