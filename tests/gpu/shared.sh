@@ -72,7 +72,7 @@ far_stall() {
 shared_face() {
 	local n how
 	[ -x "$face" ] || return 0
-	for n in 2 3 4; do
+	for n in 2 3; do
 		for how in processes threads groups; do
 			words="$n .*: all right"
 			check 90 "NCCL's face, $n ranks on one GPU: $how" 0 \

@@ -55,6 +55,9 @@ static int gt_pieces_have_lanes(const struct gt_engine *engine)
 {
 	const struct gt_algo_choice *choice = &engine->choice;
 
+	/* Ranks that share a GPU in one process may share a queue there. */
+	if (engine->sharers && engine->some_are_same)
+		return 0;
 	return engine->ranks[engine->group.first].second &&
 	       (engine->access == GT_CUDA_ACCESS_STAGED ||
 		engine->access == GT_CUDA_ACCESS_PULLED) &&
