@@ -56,6 +56,7 @@ static int gt_lib_start(struct gt_team *team, const struct gt_cuda *cuda,
 
 	config.timeout_ms = team->engine.timeout_ns / 1000000;
 	config.device = cuda->on_host ? GTOPO_HOST : GTOPO_CUDA;
+	config.max_blocks = gt_team_max_ctas(team);
 	/* Only NCCL_MULTI_RANK_GPU_ENABLE lets a team come so far. */
 	if (!cuda->on_host && gt_team_find_pair(team, &one, &other))
 		config.flags |= GTOPO_MAP_SHARE;

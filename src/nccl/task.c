@@ -11,6 +11,19 @@
 #include "nccl/say.h"
 #include "nccl/team.h"
 
+/* As in NCCL, a variable comes before what the program says. */
+static int32_t gt_task_max_ctas(const struct gt_face *face)
+{
+	const char *text = getenv("NCCL_MAX_CTAS");
+	long most = text ? strtol(text, NULL, 10) : 0;
+
+	if (most <= 0 || most > INT32_MAX)
+		most = face->config.max_ctas == GT_NCCL_UNDEFINED
+			       ? 0
+			       : face->config.max_ctas;
+	return (int32_t)most;
+}
+
 /* What this rank tells the others of itself. */
 static int gt_task_introduce(const struct gt_face *face,
 			     struct gt_team_member *me, struct gt_err *err)
@@ -21,6 +34,7 @@ static int gt_task_introduce(const struct gt_face *face,
 	gt_host_id_get(me->host);
 	me->pid = (int32_t)getpid();
 	me->device = face->device;
+	me->max_ctas = gt_task_max_ctas(face);
 	if (!rc)
 		rc = face->cuda->bus_id(face->device, me->bus_id);
 	return rc ? gt_err_set(err, GT_ESYS, NULL, "device %d: %s",

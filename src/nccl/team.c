@@ -245,6 +245,18 @@ void gt_team_close(struct gt_team *team)
 	free(team);
 }
 
+/* Ranks wait for each other block by block, so all have equally many. */
+uint32_t gt_team_max_ctas(const struct gt_team *team)
+{
+	int32_t least = 0;
+
+	for (uint32_t r = 0; r < team->size; r++)
+		if (team->members[r].max_ctas > 0 &&
+		    (!least || team->members[r].max_ctas < least))
+			least = team->members[r].max_ctas;
+	return (uint32_t)least;
+}
+
 static int gt_team_share(const struct gt_team_member *a,
 			 const struct gt_team_member *b)
 {

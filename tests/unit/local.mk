@@ -26,6 +26,7 @@ unit_tests += \
 	%D%/lib/test_stream \
 	%D%/measure/test_measure \
 	%D%/nccl/test_config \
+	%D%/nccl/test_team \
 	%D%/nccl/test_uid \
 	%D%/plan/check/test_mutate_plan \
 	%D%/plan/cost/test_cost \
