@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "exec/cuda/user_buffers.h"
 #include "plan/ir/plan.h"
+#include "world/world.h"
 
 enum { GT_LEDGER_TEXT_MAX = 240 };
 
@@ -141,4 +142,56 @@ int gt_ledger_compare(struct gt_engine *engine, struct gt_err *err)
 		if (p != engine->group.self && engine->group.is_here[p])
 			rc = gt_ledger_compare_with(engine, p, err);
 	return rc;
+}
+
+static void gt_ledger_tell(const struct gt_engine *engine, uint32_t p,
+			   uint64_t n, uint32_t ahead)
+{
+	uint32_t ranks = engine->plan->nranks, all = engine->group.nprocesses;
+	const struct gt_ledger *theirs = gt_ledger_of(engine, ahead);
+	char what[GT_LEDGER_TEXT_MAX] = "one that is long past";
+	char text[GT_NOTICE_MAX];
+
+	if (gt_ledger_count(theirs) - n < GT_LEDGER_LINES)
+		gt_ledger_print(&theirs->lines[n % GT_LEDGER_LINES], what);
+	snprintf(
+		text, sizeof(text),
+		"of %u ranks, rank %u (%.60s) has not called operation %" PRIu64
+		" for %d s, which rank %u has: %.90s",
+		ranks, gt_process_group_first(p, all, ranks),
+		gt_world_name(engine->group.world, p), n, GT_LEDGER_LATE_S,
+		gt_process_group_first(ahead, all, ranks), what);
+	gt_process_group_notice(&engine->group, 1, text);
+}
+
+void gt_ledger_warn(struct gt_engine *engine, int64_t now_ns)
+{
+	const struct gt_process_group *group = &engine->group;
+	uint64_t most = 0, n;
+	uint32_t ahead = 0;
+
+	if (!group->world || !engine->exchange || group->self)
+		return;
+	for (uint32_t p = 0; p < group->nprocesses; p++) {
+		n = gt_ledger_count(gt_ledger_of(engine, p));
+		if (group->is_here[p] && n > most) {
+			most = n;
+			ahead = p;
+		}
+	}
+	for (uint32_t p = 0; p < group->nprocesses; p++) {
+		struct gt_cuda_late *late = &engine->late[p];
+
+		n = gt_ledger_count(gt_ledger_of(engine, p));
+		if (!group->is_here[p] || n == most || n != late->n ||
+		    !late->since_ns)
+			*late = (struct gt_cuda_late){n, n == most ? 0 : now_ns,
+						      0};
+		if (late->since_ns && !late->told &&
+		    now_ns - late->since_ns >=
+			    GT_LEDGER_LATE_S * 1000000000ll) {
+			late->told = 1;
+			gt_ledger_tell(engine, p, n, ahead);
+		}
+	}
 }

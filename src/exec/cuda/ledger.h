@@ -11,7 +11,10 @@
 
 #include "exec/cuda/registration.h"
 
-enum { GT_LEDGER_LINES = 512 }; /* the last ones that a process has written */
+enum {
+	GT_LEDGER_LINES = 512, /* the last ones that a process has written */
+	GT_LEDGER_LATE_S = 30, /* that a process is behind before it is named */
+};
 
 struct gt_ledger_line {
 	uint64_t coll, count, dtype, op, root;
@@ -31,5 +34,12 @@ void gt_ledger_add(struct gt_engine *engine, const struct gt_exec_request *req,
 
 /* GT_EINPUT, naming both, if another process has called something else. */
 int gt_ledger_compare(struct gt_engine *engine, struct gt_err *err);
+
+/*
+ * Process 0 tells once (engine_config.notice) who has not called what others
+ * have, and has called nothing for so long.  That is no failure: programs may
+ * leave ranks idle.
+ */
+void gt_ledger_warn(struct gt_engine *engine, int64_t now_ns);
 
 #endif

@@ -266,6 +266,7 @@ static int gt_stream_watch(struct gt_engine *engine, struct gt_err *err)
 	struct gt_stream_thread_state state = gt_stream_enter();
 	int rc = gt_stream_failed(engine, err);
 
+	gt_ledger_warn(engine, gt_clock_ns());
 	gt_stream_leave(state);
 	return rc;
 }

@@ -130,6 +130,13 @@ struct gt_cuda_proxy {
 	} threads[GT_PROCESS_GROUP_LINKS];
 };
 
+/* Since when a process is behind others with so many operations called. */
+struct gt_cuda_late {
+	uint64_t n;
+	int64_t since_ns; /* 0: it is not */
+	int told;
+};
+
 struct gt_engine {
 	struct gt_engine_config config; /* the caller's */
 	const struct gt_plan *plan;
@@ -176,6 +183,7 @@ struct gt_engine {
 	struct gt_buffers *views; /* [local rank][rank], as it sees them */
 	struct gt_registration *_Atomic left; /* to be closed by and by */
 	uint64_t compared[GT_P2P_RANKS]; /* lines of ledgers, with each other */
+	struct gt_cuda_late late[GT_P2P_RANKS]; /* of processes; the watch's */
 
 	/* Sizes, alike for all requests (slicing.c). */
 	struct gt_cuda_slicing max_slicing; /* what FIFOs have room for */

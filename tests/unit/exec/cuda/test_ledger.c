@@ -9,8 +9,17 @@
 #include "base/err.h"
 #include "exec/cuda/user_buffers.h"
 #include "plan/ir/plan.h"
+#include "world/world.h"
+
+#define gt_world_name fake_name
+
+static const char *fake_name(struct gt_world *world, uint32_t process);
+
+#include "exec/cuda/ledger.c"
 
 enum { PROCESSES = 3 };
+
+static const int64_t LATE_NS = GT_LEDGER_LATE_S * INT64_C(1000000000);
 
 static struct world {
 	struct gt_plan plan;
@@ -18,6 +27,28 @@ static struct world {
 	uint8_t is_here[PROCESSES];
 	struct gt_exchange_area *area;
 } world;
+
+static const char *fake_name(struct gt_world *world, uint32_t process)
+{
+	static const char *const names[] = {"process 0 (a, pid 5)",
+					    "process 1 (a, pid 6)",
+					    "process 2 (b, pid 5)"};
+
+	(void)world;
+	return names[process];
+}
+
+/* The last notice, and how many there were. */
+static char told[GT_NOTICE_MAX];
+static int ntold;
+
+static void tell(void *arg, int warning, const char *text)
+{
+	(void)arg;
+	assert_true(warning);
+	snprintf(told, sizeof(told), "%s", text);
+	ntold++;
+}
 
 static int open_world(void **state)
 {
@@ -124,6 +155,39 @@ static void test_elsewhere(void **state)
 	expect(0, "");
 }
 
+/* Who has called nothing for long, while others have, is named once. */
+static void test_late(void **state)
+{
+	static const struct gt_notice notice = {tell, NULL};
+	int64_t now = 1;
+
+	(void)state;
+	ntold = 0;
+	for (uint32_t p = 0; p < PROCESSES; p++) {
+		world.engines[p].group.config.notice = &notice;
+		call(p, 4, 0);
+	}
+	gt_ledger_warn(&world.engines[0], now);
+	gt_ledger_warn(&world.engines[0], now += 2 * LATE_NS);
+	assert_int_equal(ntold, 0); /* all idle */
+	call(0, 5, 0);
+	call(2, 5, 0);
+	gt_ledger_warn(&world.engines[0], now);
+	gt_ledger_warn(&world.engines[0], now + LATE_NS - 1);
+	assert_int_equal(ntold, 0);
+	for (int i = 0; i < 3; i++)
+		gt_ledger_warn(&world.engines[0], now + LATE_NS + i);
+	gt_ledger_warn(&world.engines[1], now + LATE_NS);
+	assert_int_equal(ntold, 1);
+	assert_string_equal(told, "of 3 ranks, rank 1 (process 1 (a, pid 6)) "
+				  "has not called operation 1 for 30 s, which "
+				  "rank 0 has: allreduce of 6 float, op sum, "
+				  "root 0, output 0 bytes into registration 7");
+	call(1, 5, 0);
+	gt_ledger_warn(&world.engines[0], now += 3 * LATE_NS);
+	assert_int_equal(ntold, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -132,6 +196,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_differs, open_world,
 						close_world),
 		cmocka_unit_test_setup_teardown(test_elsewhere, open_world,
+						close_world),
+		cmocka_unit_test_setup_teardown(test_late, open_world,
 						close_world),
 	};
 
