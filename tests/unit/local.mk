@@ -73,7 +73,8 @@ unit_tests += \
 	%D%/exec/cuda/test_early_launch \
 	%D%/exec/cuda/test_ledger \
 	%D%/exec/cuda/test_max_blocks \
-	%D%/exec/cuda/test_pieces
+	%D%/exec/cuda/test_pieces \
+	%D%/exec/cuda/test_places
 tests_unit_exec_cuda_p2p_test_copy_engine_SOURCES = \
 	%D%/exec/cuda/p2p/test_copy_engine.c \
 	%D%/exec/cuda/p2p/streams.c %D%/exec/cuda/p2p/streams.h
