@@ -14,8 +14,9 @@
  * is there and before what comes later.  A call returns when the operation is
  * on the stream, and so waits for the calls of the process's other ranks; a
  * thread that calls for several ranks puts the calls in a group of
- * GTOPO_ALL_RANKS.  Nothing waits for the GPUs, but that the first operation of
- * a collective, a type or a larger size may allocate.  Streams can be captured
+ * GTOPO_ALL_RANKS.  Nothing waits for the GPUs, but that in one process the
+ * first operation of a collective, a type or a larger size may allocate; in
+ * several all memory is made with the communicator.  Streams can be captured
  * into graphs, those of all the process's ranks at once.  GPUs that do not
  * reach each other's memory, as those of several hosts, go over links, which
  * threads of the communicator carry.
@@ -292,13 +293,17 @@ GTOPO_API int gtopo_comm_stream(struct gtopo_comm *comm, int rank,
  * copy them through memory of the communicator.  Memory made by cuMemMap() that
  * other GPUs of this process have no access to must be registered.
  *
- * All processes register before the same operation; from the first that has
- * used registered memory so, all calls wait for those of the other processes.
+ * On GPUs of several processes all ranks register together: the n-th memory of
+ * one belongs with the n-th of the others, and the call of a process's last
+ * rank waits for the other processes.  No later call does.  Each rank then
+ * knows where the others' buffers are from where its own are: if a buffer of an
+ * operation lies in registered memory, all ranks' do, at the same place in what
+ * belongs together.  Breaking that is a failure of the communicator, some 20 ms
+ * later; the operation may meanwhile have written anywhere in that memory.
  *
  * Deregister behind the operations that use it (gtopo_wait()) and before it is
- * freed; that returns once no process has it open, and may wait for what runs
- * on all GPUs, as cudaFree() does.  Graphs that were captured with it must not
- * be launched any more.
+ * freed; all ranks do so, each at its time.  That waits for nobody.  Graphs
+ * that were captured with it must not be launched any more.
  */
 GTOPO_API int gtopo_register(struct gtopo_comm *comm, int rank,
 			     const void *buffer, size_t bytes);

@@ -195,11 +195,11 @@ struct gt_async_ops {
 	/*
 	 * Put n requests, 1 at least, on the streams, the first one's, and
 	 * return without waiting for a GPU.  They are in no order and may run
-	 * side by side.  Streams may be captured.  What no request before it
-	 * needed is allocated and loaded, which may wait for what runs on the
-	 * GPUs.  Requests must begin on all streams in the order of their
-	 * calls.  After a failure everything enqueued ends by itself and
-	 * nothing more may be enqueued.
+	 * side by side.  Streams may be captured.  In one process, what no
+	 * request before it needed is allocated and loaded, which may wait for
+	 * what runs on the GPUs.  Requests must begin on all streams in the
+	 * order of their calls.  After a failure everything enqueued ends by
+	 * itself and nothing more may be enqueued.
 	 */
 	int (*enqueue)(struct gt_engine *engine,
 		       const struct gt_exec_request *reqs, uint32_t n,
@@ -246,10 +246,10 @@ struct gt_async_ops {
 
 	/*
 	 * Register memory that requests will use, for other processes to reach
-	 * into; deregister_buffer() returns when no process has it open.
-	 * GT_EINPUT unless the bytes, 1 at least, are memory of the rank's GPU
-	 * and not registered yet; or not registered.  All processes register
-	 * something for the first time before the same request.
+	 * into: a meeting of all, of which each process's last rank comes to
+	 * its n-th.  deregister_buffer() does not wait.  GT_EINPUT unless the
+	 * bytes, 1 at least, are memory of the rank's GPU and not registered
+	 * yet; or not registered.
 	 */
 	int (*register_buffer)(struct gt_engine *engine, uint32_t rank,
 			       const void *buffer, uint64_t bytes,
@@ -258,9 +258,10 @@ struct gt_async_ops {
 				 const void *buffer, struct gt_err *err);
 
 	/*
-	 * Do other processes wait for this one to release what they deregister?
-	 * Then service_releases() does so.  To be called every few
-	 * milliseconds.
+	 * Is there memory of other processes to be closed, as it was
+	 * deregistered?  Then service_releases() does so, which may wait for
+	 * what runs on the GPUs: for a thread that nobody waits for, which need
+	 * not have the engine.
 	 */
 	int (*release_requested)(const struct gt_engine *engine);
 	void (*service_releases)(struct gt_engine *engine);

@@ -168,8 +168,8 @@ static int gt_comm_begin(struct gtopo_comm *comm,
 }
 
 int gt_comm_embed(const struct gtopo_config *config, struct gt_plan *plan,
-		  const struct gt_world_config *job, struct gtopo_comm **out,
-		  struct gt_err *err)
+		  const struct gt_world_config *job, gt_comm_teller *tell,
+		  struct gtopo_comm **out, struct gt_err *err)
 {
 	struct gtopo_comm *comm = gt_comm_new();
 	int rc;
@@ -185,6 +185,8 @@ int gt_comm_embed(const struct gtopo_config *config, struct gt_plan *plan,
 	rc = gt_comm_setup(comm, plan, err);
 	if (!rc)
 		rc = gt_comm_configure(comm, config, err);
+	comm->notice = (struct gt_notice){tell, NULL};
+	comm->config.notice = &comm->notice;
 	if (!rc)
 		rc = gt_job_place(comm, err);
 	if (!rc)

@@ -11,15 +11,17 @@ struct gt_err;
 struct gt_plan;
 struct gt_world_config;
 
+typedef void gt_comm_teller(void *none, int warning, const char *text);
+
 /*
  * As gtopo_comm_create() with GTOPO_NONBLOCKING, but that neither the plan's
  * file nor `beside` of the configuration is looked at.  It takes the plan and
  * job->listen_fd, also where it fails.  An abort ends the wait for the job's
- * other processes as well.
+ * other processes as well.  What the engine has to tell goes to `tell`.
  */
 int gt_comm_embed(const struct gtopo_config *config, struct gt_plan *plan,
-		  const struct gt_world_config *job, struct gtopo_comm **comm,
-		  struct gt_err *err);
+		  const struct gt_world_config *job, gt_comm_teller *tell,
+		  struct gtopo_comm **comm, struct gt_err *err);
 
 /*
  * Wait until it is made, and say how that went.  It is aborted when *stop is

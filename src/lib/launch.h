@@ -14,9 +14,9 @@
  *   an error     0 or 1       nobody takes it any more; who has it gives it
  *                             back
  *
- * The engine's await(), watch(), device(), owns() and release_requested() need
- * nobody's leave (exec/engine.h); everything else goes through these functions,
- * all of which are called with the mutex held:
+ * The engine's await(), watch(), device(), owns(), release_requested() and
+ * service_releases() need nobody's leave (exec/engine.h); everything else goes
+ * through these functions, all of which are called with the mutex held:
  *
  *   function             called by                         takes the engine
  *   gt_launch_called()   who has queued a call             on GPUs

@@ -22,8 +22,12 @@ static int gt_region_register(struct gtopo_comm *comm, uint32_t rank,
 			      const struct gt_region *region)
 {
 	struct gt_err err;
-	int rc = gt_launch_acquire(comm);
+	int rc = gt_comm_await_open(comm);
 
+	/* All processes make what is due before they meet here. */
+	while (!rc && gt_launch_spawn(comm))
+		;
+	rc = gt_launch_acquire(comm);
 	if (rc)
 		return rc;
 	gt_err_init(&err);
@@ -59,7 +63,6 @@ int gtopo_register(struct gtopo_comm *comm, int rank, const void *buffer,
 	return gt_comm_code(rc);
 }
 
-/* Returns when no process has the memory open any more. */
 static void gt_region_deregister(struct gtopo_comm *comm, uint32_t rank,
 				 const void *buffer)
 {

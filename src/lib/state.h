@@ -101,6 +101,7 @@ struct gtopo_comm {
 	struct gt_engine *engine; /* the launch protocol says who may use it */
 	int engine_busy;          /* a thread uses it without the mutex */
 	struct gt_engine_config config;
+	struct gt_notice notice; /* of who embeds it (lib/embed.h) */
 	/*
 	 * Host: since when some ranks, but not all, have called the next
 	 * collective; 0: none has, or all.

@@ -44,15 +44,18 @@ static int gt_thread_open(struct gtopo_comm *comm, struct gt_err *err)
 	return rc;
 }
 
-/* Give registered memory back that other processes no longer want. */
+/*
+ * Close what was deregistered.  That waits for the GPUs, and they may wait for
+ * a call of this process, which must find the engine free.
+ */
 static void gt_thread_release_memory(struct gtopo_comm *comm)
 {
-	if (comm->state < 0 || comm->engine_busy ||
-	    !comm->ops->async->release_requested(comm->engine) ||
-	    gt_launch_acquire(comm))
+	if (comm->state < 0 ||
+	    !comm->ops->async->release_requested(comm->engine))
 		return;
+	pthread_mutex_unlock(&comm->mutex);
 	comm->ops->async->service_releases(comm->engine);
-	gt_launch_release(comm);
+	pthread_mutex_lock(&comm->mutex);
 }
 
 /* Look once, without the mutex, whether anything on the GPUs has failed. */

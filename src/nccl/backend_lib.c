@@ -18,6 +18,7 @@
 #include "gtopo.h"
 #include "lib/embed.h"
 #include "nccl/plan.h"
+#include "nccl/say.h"
 #include "nccl/team.h"
 
 enum { GT_LIB_LOOK_NS = 1000000 };
@@ -45,6 +46,13 @@ struct gt_backend_call {
 	struct gt_backend_op ops[];
 };
 
+/* What the engine has chosen, or who keeps the others waiting. */
+static void gt_lib_tell(void *none, int warning, const char *text)
+{
+	(void)none;
+	gt_say_log(warning ? GT_SAY_WARN : GT_SAY_INFO, "%s", text);
+}
+
 static int gt_lib_start(struct gt_team *team, const struct gt_cuda *cuda,
 			struct gt_backend_comm **out, struct gt_err *err)
 {
@@ -56,8 +64,9 @@ static int gt_lib_start(struct gt_team *team, const struct gt_cuda *cuda,
 
 	config.timeout_ms = team->engine.timeout_ns / 1000000;
 	config.device = cuda->on_host ? GTOPO_HOST : GTOPO_CUDA;
+	config.max_blocks = gt_team_max_ctas(team);
 	/* Only NCCL_MULTI_RANK_GPU_ENABLE lets a team come so far. */
-	if (!cuda->on_host && gt_team_find_pair(team, 0, &one, &other))
+	if (!cuda->on_host && gt_team_find_pair(team, &one, &other))
 		config.flags |= GTOPO_MAP_SHARE;
 	if (!rc) {
 		comm->cuda = cuda;
@@ -65,8 +74,8 @@ static int gt_lib_start(struct gt_team *team, const struct gt_cuda *cuda,
 		comm->rank = (int)team->rank;
 		pthread_mutex_init(&comm->mutex, NULL);
 		pthread_cond_init(&comm->idle, NULL);
-		rc = gt_comm_embed(&config, plan, &team->engine, &comm->lib,
-				   err);
+		rc = gt_comm_embed(&config, plan, &team->engine, gt_lib_tell,
+				   &comm->lib, err);
 		team->engine.listen_fd = -1;
 	}
 	if (rc) {

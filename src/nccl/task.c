@@ -11,6 +11,19 @@
 #include "nccl/say.h"
 #include "nccl/team.h"
 
+/* As in NCCL, a variable comes before what the program says. */
+static int32_t gt_task_max_ctas(const struct gt_face *face)
+{
+	const char *text = getenv("NCCL_MAX_CTAS");
+	long most = text ? strtol(text, NULL, 10) : 0;
+
+	if (most <= 0 || most > INT32_MAX)
+		most = face->config.max_ctas == GT_NCCL_UNDEFINED
+			       ? 0
+			       : face->config.max_ctas;
+	return (int32_t)most;
+}
+
 /* What this rank tells the others of itself. */
 static int gt_task_introduce(const struct gt_face *face,
 			     struct gt_team_member *me, struct gt_err *err)
@@ -21,6 +34,7 @@ static int gt_task_introduce(const struct gt_face *face,
 	gt_host_id_get(me->host);
 	me->pid = (int32_t)getpid();
 	me->device = face->device;
+	me->max_ctas = gt_task_max_ctas(face);
 	if (!rc)
 		rc = face->cuda->bus_id(face->device, me->bus_id);
 	return rc ? gt_err_set(err, GT_ESYS, NULL, "device %d: %s",
@@ -29,26 +43,19 @@ static int gt_task_introduce(const struct gt_face *face,
 }
 
 /*
- * GPUs, and processes, that ranks of this team cannot have together.  All ranks
- * see it alike, so none has to tell the others.
+ * GPUs that ranks of this team cannot have together.  All ranks see it alike,
+ * so none has to tell the others.
  */
-static int gt_task_check_gpus(const struct gt_face *face,
-			      const struct gt_team *team, struct gt_err *err)
+static int gt_task_check_gpus(const struct gt_team *team, struct gt_err *err)
 {
 	uint32_t one, other;
 
 	if (!getenv("NCCL_MULTI_RANK_GPU_ENABLE") &&
-	    gt_team_find_pair(team, 0, &one, &other))
+	    gt_team_find_pair(team, &one, &other))
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "Duplicate GPU detected: rank %u and rank "
 				  "%u both have device %s",
 				  one, other, team->members[one].bus_id);
-	if (!face->cuda->on_host && gt_team_find_pair(team, 1, &one, &other))
-		return gt_err_set(err, GT_EINPUT, NULL,
-				  "ranks %u and %u are in one process; on "
-				  "GPUs gtopo has a process for each rank of "
-				  "a communicator",
-				  one, other);
 	return GT_OK;
 }
 
@@ -57,7 +64,7 @@ static int gt_task_equip(struct gt_face *face, struct gt_team *team,
 			 struct gt_err *err)
 {
 	struct gt_backend_comm *comm;
-	int rc = gt_task_check_gpus(face, team, err);
+	int rc = gt_task_check_gpus(team, err);
 
 	pthread_mutex_lock(&face->mutex);
 	face->team = team;

@@ -245,22 +245,32 @@ void gt_team_close(struct gt_team *team)
 	free(team);
 }
 
-static int gt_team_share(const struct gt_team_member *a,
-			 const struct gt_team_member *b, int processes)
+/* Ranks wait for each other block by block, so all have equally many. */
+uint32_t gt_team_max_ctas(const struct gt_team *team)
 {
-	if (strcmp(a->host, b->host) != 0)
-		return 0;
-	return processes ? a->pid == b->pid
-			 : *a->bus_id && !strcmp(a->bus_id, b->bus_id);
+	int32_t least = 0;
+
+	for (uint32_t r = 0; r < team->size; r++)
+		if (team->members[r].max_ctas > 0 &&
+		    (!least || team->members[r].max_ctas < least))
+			least = team->members[r].max_ctas;
+	return (uint32_t)least;
 }
 
-int gt_team_find_pair(const struct gt_team *team, int processes, uint32_t *one,
+static int gt_team_share(const struct gt_team_member *a,
+			 const struct gt_team_member *b)
+{
+	return !strcmp(a->host, b->host) && *a->bus_id &&
+	       !strcmp(a->bus_id, b->bus_id);
+}
+
+int gt_team_find_pair(const struct gt_team *team, uint32_t *one,
 		      uint32_t *other)
 {
 	for (uint32_t r = 0; r < team->size; r++)
 		for (uint32_t q = 0; q < r; q++) {
-			if (!gt_team_share(&team->members[q], &team->members[r],
-					   processes))
+			if (!gt_team_share(&team->members[q],
+					   &team->members[r]))
 				continue;
 			*one = q;
 			*other = r;

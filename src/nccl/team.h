@@ -26,6 +26,7 @@ struct gt_team_member {
 	char host[GT_HOST_ID_MAX];
 	char bus_id[GT_CUDA_BUS_ID_MAX]; /* "": on the host */
 	int32_t pid, device;
+	int32_t max_ctas; /* thread blocks that it allows; 0: any number */
 };
 
 struct gt_team {
@@ -67,14 +68,17 @@ int gt_team_enter(struct gt_team_seat *seat, const struct gt_team_member *me,
 /* Takes the seat of a rank that wants to be in none, or cannot be. */
 void gt_team_stay_out(struct gt_team_seat *seat);
 
+/* How many thread blocks do all allow?  0: any number. */
+uint32_t gt_team_max_ctas(const struct gt_team *team);
+
 /* NULL is allowed. */
 void gt_team_close(struct gt_team *team);
 
 /*
- * Find two ranks that have one GPU, or, with `processes`, that are in one
- * process; 0: there are none.  All ranks find the same two.
+ * Find two ranks that have one GPU; 0: there are none.  All ranks find the same
+ * two.
  */
-int gt_team_find_pair(const struct gt_team *team, int processes, uint32_t *one,
+int gt_team_find_pair(const struct gt_team *team, uint32_t *one,
 		      uint32_t *other);
 
 #endif

@@ -1,10 +1,15 @@
 /*
- * libnccl.so.2 on GPUs, a process for each: face [RANKS].  What a program does
- * that was compiled against nccl.h: collectives of several types on two
- * streams, messages in a ring, an operator with a scalar, a split, an abort.
- * Exits with 77 where there are fewer GPUs, and with 1 for a wrong result.
+ * libnccl.so.2 on GPUs: face [RANKS [processes|threads|groups]].  What a
+ * program does that was compiled against nccl.h: collectives of several types
+ * on two streams, messages in a ring, an operator with a scalar, a split, an
+ * abort; and two communicators that each rank uses in an order of its own.
+ * Ranks have a process each, or threads of one, or one thread that calls for
+ * all of them in groups.  Exits with 77 where there are fewer GPUs, unless
+ * NCCL_MULTI_RANK_GPU_ENABLE lets ranks share one, and with 1 for a wrong
+ * result.
  */
 #include <cuda_runtime_api.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +20,13 @@
 #include <unistd.h>
 
 enum { MOST = 16, INT32 = 2, FLOAT = 7, SUM = 0, MAX = 2, MIN = 3, SKIP = 77 };
+
+enum {
+	ELEMENTS = 4 << 20, /* of a buffer */
+	LARGE = 24 << 20,   /* more than goes at once (GTOPO_REGION_MIB) */
+	MIXED = 400,        /* operations of each of two communicators */
+	MIXED_MOST = 100000,
+};
 
 typedef struct {
 	char bytes[128];
@@ -155,32 +167,216 @@ static void split(int me, int size, struct gpu *gpu)
 	gpu->comm = parent;
 }
 
-static void run(int me, int size, const id_t128 *id)
+/* In and out, of so many elements. */
+static void take(int me, struct gpu *gpu, size_t n)
 {
-	size_t most = (size_t)4 << 20;
-	struct gpu gpu = {0};
+	IS(!cudaMalloc((void **)&gpu->in, n * 4));
+	IS(!cudaMalloc((void **)&gpu->out, n * 4));
+	IS(gpu->host = malloc(n * 4));
+}
+
+static void drop(int me, struct gpu *gpu)
+{
+	IS(!cudaFree(gpu->in) && !cudaFree(gpu->out));
+	free(gpu->host);
+}
+
+/* Where the k-th operation of a communicator writes, and how much. */
+static size_t mixed(int which, int k, size_t *n)
+{
+	uint32_t random = (uint32_t)k * 2246822519u + 7;
+	size_t base = ELEMENTS / 2 * (size_t)which;
+
+	*n = 1 + (random >> 8) % 64;
+	if (random & 64) /* small ones have a place of their own */
+		return base + (size_t)k * 64;
+	*n = MIXED_MOST * (random & 16 ? 10 : 1) + (random >> 8) % 1000;
+	return base + MIXED * 64;
+}
+
+static void check_mix(int me, int size, struct gpu *gpu)
+{
+	int sum = size * (size + 1) / 2;
+
+	fetch(me, gpu, ELEMENTS);
+	for (int k = 0; k < 2 * MIXED; k++) {
+		size_t n, at = mixed(k % 2, k / 2, &n);
+
+		for (size_t i = 0; i < n; i++)
+			IS(gpu->host[at + i] == sum);
+	}
+}
+
+/*
+ * Two communicators, each on a stream: which of them comes next a rank decides
+ * by itself, what it calls there all alike.  A host that waited for another
+ * one's call would stand still here.
+ */
+static void mix(int me, int size, struct gpu *gpu)
+{
+	void *comms[2] = {gpu->comm, NULL};
+	uint32_t random = (uint32_t)me * 2654435761u + 1;
+	int done[2] = {0, 0};
+
+	for (size_t i = 0; i < ELEMENTS; i++)
+		gpu->host[i] = me + 1;
+	IS(!cudaMemcpy(gpu->in, gpu->host, ELEMENTS * 4,
+		       cudaMemcpyHostToDevice));
+	IS(!ncclCommSplit(gpu->comm, 0, me, &comms[1], NULL));
+	while (done[0] < MIXED || done[1] < MIXED) {
+		int which = done[0] == MIXED   ? 1
+			    : done[1] == MIXED ? 0
+					       : (int)(random >> 16 & 1);
+		size_t n, at = mixed(which, done[which]++, &n);
+
+		random = random * 1664525u + 1013904223u;
+		IS(!ncclAllReduce(gpu->in + at, gpu->out + at, n, INT32, SUM,
+				  comms[which], gpu->streams[which]));
+	}
+	check_mix(me, size, gpu);
+	IS(!ncclCommDestroy(comms[1]));
+}
+
+/* What is larger than the memory that ranks share goes in pieces. */
+static void large(int me, int size, struct gpu *gpu)
+{
+	struct gpu more = *gpu;
+
+	take(me, &more, LARGE);
+	reduce(me, size, &more, LARGE);
+	reduce(me, size, &more, LARGE - 77);
+	move(me, size, &more, LARGE / 2 / (size_t)size);
+	drop(me, &more);
+}
+
+static void choose_gpu(int me, int size)
+{
 	int count;
 
-	if (cudaGetDeviceCount(&count) || count < size)
+	if (cudaGetDeviceCount(&count) || !count)
 		exit(SKIP);
-	IS(!cudaSetDevice(me));
-	IS(!cudaMalloc((void **)&gpu.in, most * 4));
-	IS(!cudaMalloc((void **)&gpu.out, most * 4));
-	IS(gpu.host = malloc(most * 4));
-	IS(!cudaStreamCreateWithFlags(&gpu.streams[0], cudaStreamNonBlocking));
-	IS(!cudaStreamCreateWithFlags(&gpu.streams[1], cudaStreamNonBlocking));
+	if (count < size && !getenv("NCCL_MULTI_RANK_GPU_ENABLE"))
+		exit(SKIP);
+	IS(!cudaSetDevice(me % count));
+}
+
+static void open_gpu(int me, int size, struct gpu *gpu)
+{
+	choose_gpu(me, size);
+	take(me, gpu, ELEMENTS);
+	for (int i = 0; i < 2; i++)
+		IS(!cudaStreamCreateWithFlags(&gpu->streams[i],
+					      cudaStreamNonBlocking));
+}
+
+static void run(int me, int size, const id_t128 *id)
+{
+	const size_t most = ELEMENTS;
+	struct gpu gpu = {0};
+
+	open_gpu(me, size, &gpu);
 	IS(!ncclCommInitRank(&gpu.comm, size, *id, me));
 	for (size_t n = 1; n <= most; n *= 8)
 		reduce(me, size, &gpu, n);
 	reduce(me, size, &gpu, 0);
 	for (size_t n = 1; n * (size_t)size <= most / 2; n *= 16)
 		move(me, size, &gpu, n);
+	large(me, size, &gpu);
 	scalars(me, size, &gpu);
+	mix(me, size, &gpu);
 	split(me, size, &gpu);
 	reduce(me, size, &gpu, 4096);
 	IS(!ncclCommFinalize(gpu.comm));
 	IS(!ncclCommDestroy(gpu.comm));
-	exit(0);
+}
+
+/* A rank that is a thread. */
+struct rank {
+	pthread_t thread;
+	int me, size;
+	const id_t128 *id;
+	struct gpu gpu;
+};
+
+static void *run_thread(void *arg)
+{
+	struct rank *rank = arg;
+
+	run(rank->me, rank->size, rank->id);
+	return NULL;
+}
+
+static int run_threads(int size)
+{
+	struct rank ranks[MOST];
+	int me = -1;
+	id_t128 id;
+
+	alarm(120);
+	IS(!ncclGetUniqueId(&id));
+	for (int r = 0; r < size; r++) {
+		ranks[r] = (struct rank){.me = r, .size = size, .id = &id};
+		IS(!pthread_create(&ranks[r].thread, NULL, run_thread,
+				   &ranks[r]));
+	}
+	for (int r = 0; r < size; r++)
+		IS(!pthread_join(ranks[r].thread, NULL));
+	printf("%d threads: all right\n", size);
+	return 0;
+}
+
+/* One thread, which puts an operation on all ranks' streams. */
+static void reduce_together(struct rank *ranks, int size, size_t n)
+{
+	int extra = 3 * size * (size - 1) / 2, me = -1;
+
+	for (int r = 0; r < size; r++) {
+		choose_gpu(r, size);
+		fill(r, &ranks[r].gpu, n);
+	}
+	IS(!ncclGroupStart());
+	for (int r = 0; r < size; r++)
+		IS(!ncclAllReduce(ranks[r].gpu.in, ranks[r].gpu.out, n, INT32,
+				  SUM, ranks[r].gpu.comm,
+				  ranks[r].gpu.streams[0]));
+	IS(!ncclGroupEnd());
+	for (int r = 0; r < size; r++) {
+		choose_gpu(r, size);
+		fetch(r, &ranks[r].gpu, n);
+		for (size_t i = 0; i < n; i++)
+			IS(ranks[r].gpu.host[i] ==
+			   size * (int)(i % 1000) + extra);
+	}
+}
+
+static int run_groups(int size)
+{
+	struct rank ranks[MOST] = {0};
+	int me = -1;
+	id_t128 id;
+
+	alarm(120);
+	IS(!ncclGetUniqueId(&id));
+	for (int r = 0; r < size; r++)
+		open_gpu(r, size, &ranks[r].gpu);
+	IS(!ncclGroupStart());
+	for (int r = 0; r < size; r++) {
+		choose_gpu(r, size);
+		IS(!ncclCommInitRank(&ranks[r].gpu.comm, size, id, r));
+	}
+	IS(!ncclGroupEnd());
+	for (size_t n = 1; n <= ELEMENTS; n *= 4)
+		reduce_together(ranks, size, n);
+	for (int r = 0; r < size; r++) {
+		choose_gpu(r, size);
+		drop(r, &ranks[r].gpu);
+		take(r, &ranks[r].gpu, LARGE);
+	}
+	reduce_together(ranks, size, LARGE - 3);
+	for (int r = 0; r < size; r++)
+		IS(!ncclCommDestroy(ranks[r].gpu.comm));
+	printf("%d ranks of one thread: all right\n", size);
+	return 0;
 }
 
 static pid_t start(int me, int size, int *door)
@@ -202,16 +398,15 @@ static pid_t start(int me, int size, int *door)
 	close(ends[1]);
 	IS(read(ends[0], &id, sizeof(id)) == sizeof(id));
 	run(me, size, &id);
-	return 0;
+	exit(0);
 }
 
-int main(int argc, char **argv)
+static int run_processes(int size)
 {
-	int size = argc > 1 ? atoi(argv[1]) : 2, me = -1, worst = 0, status;
+	int me = -1, worst = 0, status;
 	int doors[MOST];
 	id_t128 id;
 
-	IS(size >= 2 && size <= MOST);
 	for (int r = 0; r < size; r++)
 		IS(start(r, size, &doors[r]) > 0);
 	IS(!ncclGetUniqueId(&id));
@@ -227,4 +422,18 @@ int main(int argc, char **argv)
 	else if (!worst)
 		printf("%d processes: all right\n", size);
 	return worst;
+}
+
+int main(int argc, char **argv)
+{
+	int size = argc > 1 ? atoi(argv[1]) : 2, me = -1;
+	const char *how = argc > 2 ? argv[2] : "processes";
+
+	IS(size >= 2 && size <= MOST);
+	if (!strcmp(how, "threads"))
+		return run_threads(size);
+	if (!strcmp(how, "groups"))
+		return run_groups(size);
+	IS(!strcmp(how, "processes"));
+	return run_processes(size);
 }

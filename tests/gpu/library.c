@@ -12,12 +12,13 @@
  * operations in one group.  race: groups against the same operations one by
  * one, and against NCCL's groups where there is NCCL.  register: registered
  * buffers, and their times beside others'; pieces: the same of buffers made
- * with cuMemMap().
+ * with cuMemMap().  orders: two communicators that processes use in different
+ * orders; apart: processes that call different things.
  *
  * In a launcher's job (WORLD_SIZE is set) each process has some of the ranks;
- * of the parts, check, graph, groups, pairs, register, pieces and stress know
- * how.  With a GTOPO_HOSTID of its own a process takes itself for a host: check
- * and graph.
+ * of the parts, check, graph, groups, pairs, register, pieces, orders, apart
+ * and stress know how.  With a GTOPO_HOSTID of its own a process takes itself
+ * for a host: check and graph.
  *
  * LIBRARY_MAX_BLOCKS limits the thread blocks of communicators.
  *
@@ -179,6 +180,8 @@ int main(int argc, char **argv)
 		     {"stress", part_stress},
 		     {"groups", part_groups},
 		     {"race", part_race},
+		     {"orders", part_orders},
+		     {"apart", part_apart},
 		     {"register", part_register},
 		     {"pieces", part_pieces}};
 	const size_t n = sizeof(parts) / sizeof(parts[0]);
@@ -191,7 +194,8 @@ int main(int argc, char **argv)
 	if (argc != 4 || i == n) {
 		fprintf(stderr, "usage: library check|graph|threads|overlap|"
 				"fault|pairs|pairs-fault|pairs-apart|stress|"
-				"groups|race|register|pieces PLAN SECONDS\n");
+				"groups|race|orders|apart|register|pieces PLAN "
+				"SECONDS\n");
 		return 2;
 	}
 	/* Ranks that share a GPU wait for each other: a queue for each. */

@@ -130,6 +130,8 @@ int part_pairs_apart(struct library *lib);
 int part_stress(struct library *lib);
 int part_groups(struct library *lib);
 int part_race(struct library *lib);
+int part_orders(struct library *lib);
+int part_apart(struct library *lib);
 
 /* spin.cu */
 int gt_spin_run(const uint32_t *go, struct CUstream_st *stream);

@@ -49,9 +49,16 @@ library_checks() {
 		words='processes: all right'
 		check 60 "NCCL's face in $n processes" 0 \
 			env LD_LIBRARY_PATH="$root:$here" "$face" "$n"
+		for how in threads groups; do
+			words="$n .*: all right"
+			check 60 "NCCL's face, $n ranks of one process: $how" 0 \
+				env LD_LIBRARY_PATH="$root:$here" \
+				NCCL_MULTI_RANK_GPU_ENABLE=1 \
+				CUDA_DEVICE_MAX_CONNECTIONS=32 "$face" "$n" "$how"
+		done
 		face_torch "$n"
 	done
-	for part in check graph groups pairs register pieces; do
+	for part in check graph groups pairs register pieces orders apart; do
 		check 60 "libgtopo in 2 processes: $part" 0 library_apart "$part"
 		[ "$part" != register ] || grep '^# all' "$work/out"
 	done

@@ -6,6 +6,7 @@ check_PROGRAMS += %D%/face %D%/library %D%/matrix
 	%D%/library_fp8.c %D%/library_graph.c %D%/library_groups.c \
 	%D%/library_ops.c %D%/library_pair.c %D%/library_pieces.c \
 	%D%/library_race.c %D%/library_register.c \
+	%D%/library_apart.c \
 	%D%/spin.cu bench/nccl.c bench/nccl.h bench/graph.c bench/graph.h
 %C%_library_LDADD = $(gtopo_LDADD)
 %C%_face_LDADD = libnccl.so.2 $(CUDA_LIBS)

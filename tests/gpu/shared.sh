@@ -69,6 +69,21 @@ far_stall() {
 	return "$rank"
 }
 
+# Two communicators in any order, memory in pieces, in processes and in one.
+shared_face() {
+	local n how
+	[ -x "$face" ] || return 0
+	for n in 2 3; do
+		for how in processes threads groups; do
+			words="$n .*: all right"
+			check 90 "NCCL's face, $n ranks on one GPU: $how" 0 \
+				env LD_LIBRARY_PATH="$root:$here" \
+				NCCL_MULTI_RANK_GPU_ENABLE=1 \
+				"$face" "$n" "$how"
+		done
+	done
+}
+
 # One GPU: what ranks that share it can show, which is everything but times.
 shared() {
 	local n share way
@@ -103,6 +118,7 @@ shared() {
 			--inject stall:1 --timeout 1s
 	done
 	[ -z "$dgx" ] || shared_processes
+	shared_face
 	face_torch 2
 	words='the plan is for 2 GPUs'
 	[ -z "$dgx" ] || check 20 "2 ranks on 1 GPU" 2 "$gtopo" run \

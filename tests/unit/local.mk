@@ -29,6 +29,7 @@ unit_tests += \
 	%D%/lib/test_stream \
 	%D%/measure/test_measure \
 	%D%/nccl/test_config \
+	%D%/nccl/test_team \
 	%D%/nccl/test_uid \
 	%D%/plan/check/test_mutate_plan \
 	%D%/plan/cost/test_cost \
@@ -77,7 +78,10 @@ unit_tests += \
 	%D%/exec/cuda/p2p/test_detour_buffers \
 	%D%/exec/cuda/test_early_launch \
 	%D%/exec/cuda/test_invariant \
-	%D%/exec/cuda/test_max_blocks
+	%D%/exec/cuda/test_ledger \
+	%D%/exec/cuda/test_max_blocks \
+	%D%/exec/cuda/test_pieces \
+	%D%/exec/cuda/test_places
 tests_unit_exec_cuda_p2p_test_copy_engine_SOURCES = \
 	%D%/exec/cuda/p2p/test_copy_engine.c \
 	%D%/exec/cuda/p2p/streams.c %D%/exec/cuda/p2p/streams.h

@@ -498,12 +498,26 @@ int gt_cuda_connect(struct gt_engine *engine, enum gt_coll coll,
 	return rc ? rc : gt_programs_ready(engine, coll, err);
 }
 
+/* Connect in GPUs' memory what requests of several processes may go through. */
+static int gt_programs_connect_memory(struct gt_engine *engine,
+				      struct gt_err *err)
+{
+	int rc = GT_OK;
+
+	for (int coll = 0; !rc && engine->group.world && coll < GT_NCOLLS;
+	     coll++)
+		if (gt_cuda_programs_exist(engine, (enum gt_coll)coll) &&
+		    gt_cuda_may_use_fifos(engine, (enum gt_coll)coll))
+			rc = gt_cuda_connect(engine, (enum gt_coll)coll, err);
+	return rc;
+}
+
 int gt_cuda_connect_all(struct gt_engine *engine, struct gt_err *err)
 {
 	int rc = GT_OK;
 
 	if (!gt_process_group_has_links(&engine->group))
-		return GT_OK;
+		return gt_programs_connect_memory(engine, err);
 	for (int coll = 0; !rc && coll < GT_NCOLLS; coll++)
 		if (gt_cuda_programs_exist(engine, (enum gt_coll)coll))
 			rc = gt_programs_make(engine, (enum gt_coll)coll, err);

@@ -29,7 +29,8 @@ static int gt_host_state_open(struct gt_engine *engine, struct gt_err *err)
 {
 	size_t n = (size_t)engine->plan->nranks * engine->nblocks;
 	size_t table = GT_CUDA_HEAD_BYTES + n * sizeof(*engine->reports);
-	size_t bytes = table + sizeof(*engine->exchange);
+	size_t bytes = table + engine->group.nprocesses *
+				       sizeof(*engine->exchange->slots);
 	int rc = gt_cuda_host_share(engine, bytes, &engine->host_state, err);
 	char *base = engine->host_state.base;
 
@@ -132,6 +133,8 @@ static void gt_cuda_close_peers(struct gt_engine *engine)
 	gt_cuda_regions_unmap(engine);
 	if (engine->group.world && engine->is_open && !engine->failed)
 		gt_world_allgather(engine->group.world, NULL, 0, NULL, NULL);
+	else if (engine->group.world && engine->is_open)
+		gt_user_buffers_quiet(engine);
 	gt_cuda_regions_free(engine);
 }
 
@@ -154,6 +157,7 @@ static void gt_cuda_close(struct gt_engine *engine)
 	gt_host_state_close(engine);
 	cudaGetLastError();
 	free(engine->reachable);
+	free(engine->same);
 	gt_arena_free(engine->arena);
 	free(engine);
 }
@@ -214,9 +218,8 @@ static int gt_engine_setup(struct gt_engine *engine, struct gt_err *err)
 	for (uint32_t r = engine->group.first; !rc && r < engine->group.end;
 	     r++)
 		rc = gt_rank_open(engine, r, err);
-	/* Graphs keep addresses of FIFOs: those of links are made here. */
 	if (!rc && gt_cuda_is_async(engine))
-		rc = gt_cuda_connect_all(engine, err);
+		rc = gt_cuda_reserve(engine, err);
 	if (!rc && gt_cuda_is_async(engine))
 		rc = gt_cuda_proxy_start(engine, err);
 	engine->is_open = !rc;

@@ -106,8 +106,9 @@ static gt_launcher *gt_launcher_of(const struct gt_engine *engine,
 			return gt_cuda_apart_launch;
 		if (gt_choice_is_scratch_reduce(choice, req->coll))
 			return gt_scratch_reduce_launch;
-		return req->part_count ? gt_cuda_detour_pull
-				       : gt_cuda_direct_launch;
+		return gt_cuda_takes_detour(engine, req)
+			       ? gt_cuda_detour_pull
+			       : gt_cuda_direct_launch;
 	}
 }
 

@@ -56,6 +56,12 @@ const struct gt_plan_select *gt_cuda_row_of(const struct gt_engine *engine,
 int gt_cuda_row_check(const struct gt_engine *engine,
 		      const struct gt_exec_request *req, struct gt_err *err);
 
+/*
+ * tuning.c: may requests of the collective, that name no choice, go through
+ * FIFOs?
+ */
+int gt_cuda_may_use_fifos(const struct gt_engine *engine, enum gt_coll coll);
+
 /* program.c: a collective's programs, lowered from the plan. */
 
 /* How many of the first n connections receive?  Only those have a FIFO. */
@@ -77,10 +83,10 @@ int gt_cuda_programs_exist(const struct gt_engine *engine, enum gt_coll coll);
  */
 
 /*
- * Build the collective's programs and FIFOs unless they are there.
- * gt_cuda_connect_all() does so for all that the plan has, if some go over
- * links: those hold either one collective's FIFOs or, for callers' streams, all
- * of them for ever.
+ * Build the collective's programs and FIFOs unless they are there: a meeting.
+ * gt_cuda_connect_all() does so for all that requests of several processes may
+ * ever go through.  Links hold either one collective's FIFOs or, for callers'
+ * streams, all of them for ever.
  */
 int gt_cuda_connect(struct gt_engine *engine, enum gt_coll coll,
 		    struct gt_err *err);
@@ -95,6 +101,12 @@ int gt_cuda_link_progress(const struct gt_engine *engine, enum gt_coll coll,
 			  uint32_t rank, uint64_t *moved);
 
 /* slicing.c: how requests are cut. */
+
+/*
+ * Load the interpreter for all types, when everything is connected that ever
+ * will be: a kernel that is loaded late waits for those that run.
+ */
+int gt_cuda_kernels_load_all(struct gt_engine *engine, struct gt_err *err);
 
 /* Make all choices that the caller left open; GT_EINPUT for wrong ones. */
 int gt_cuda_sizes_choose(struct gt_engine *engine, struct gt_err *err);

@@ -13,11 +13,15 @@ gtopo_core_sources += \
 	%D%/enqueue.c \
 	%D%/fifos.h \
 	%D%/group.c \
+	%D%/ledger.c \
+	%D%/ledger.h \
+	%D%/pieces.c \
 	%D%/program.c \
 	%D%/proxy.c \
 	%D%/registration.c \
 	%D%/registration.h \
 	%D%/requests.h \
+	%D%/reserve.c \
 	%D%/row.c \
 	%D%/run.c \
 	%D%/sendrecv.c \

@@ -4,6 +4,7 @@
  */
 #include "exec/cuda/registration.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,21 +23,19 @@ enum gt_registration_kind {
 /* The owner of a registration tells this of it. */
 struct gt_registration_key {
 	uint64_t kind;
+	uint64_t bytes;
 	uint64_t offset; /* in what the handle, or all files, stand for */
 	cudaIpcMemHandle_t handle;
 };
 
-/* Pending registrations on their way to being opened by all processes. */
+/* All ranks' registrations of a number, on their way to being opened. */
 struct gt_registration_exchange {
 	struct gt_engine *engine;
-	const struct gt_pending_registrations *pending;
-	struct gt_world_part *parts; /* [processes] */
-	struct gt_registration_key keys[GT_PENDING_REGISTRATIONS]; /* of each */
-	uint8_t refused[GT_PENDING_REGISTRATIONS];
-	/*
-	 * Files are tagged with the number of their registration among the
-	 * pending ones.
-	 */
+	uint64_t number;
+	struct gt_world_part *parts;                   /* [processes] */
+	struct gt_registration_key keys[GT_P2P_RANKS]; /* of each rank */
+	uint8_t refused[GT_P2P_RANKS];
+	/* Files are tagged with their rank. */
 	struct gt_fd_packet *mine, *theirs;
 	uint32_t nmine, ntheirs;
 };
@@ -51,8 +50,9 @@ struct gt_registration **gt_registration_find(const struct gt_engine *engine,
 	return at;
 }
 
-void gt_registration_unmap(const struct gt_engine *engine,
-			   struct gt_registration *reg)
+/* Let go of what is another process's. */
+static void gt_registration_unmap(const struct gt_engine *engine,
+				  struct gt_registration *reg)
 {
 	uint32_t n = engine->group.end - engine->group.first;
 
@@ -67,20 +67,29 @@ void gt_registration_unmap(const struct gt_engine *engine,
 	cudaGetLastError();
 }
 
-void gt_pending_registrations_add(const struct gt_engine *engine,
-				  struct gt_pending_registrations *pending,
-				  uint32_t rank, uint64_t number)
+void gt_registration_leave(struct gt_engine *engine,
+			   struct gt_registration **at)
 {
-	const struct gt_registration *reg =
-		*gt_registration_find(engine, rank, number);
+	struct gt_registration *reg = *at;
 
-	if (number == GT_OFFSET_NONE || (reg && reg->is_known))
+	if (!reg)
 		return;
-	for (uint32_t i = 0; i < pending->n; i++)
-		if (pending->rank[i] == rank && pending->number[i] == number)
-			return;
-	pending->rank[pending->n] = rank;
-	pending->number[pending->n++] = number;
+	*at = reg->next;
+	reg->next = atomic_load(&engine->left);
+	while (!atomic_compare_exchange_weak(&engine->left, &reg->next, reg))
+		;
+}
+
+void gt_registrations_close_left(struct gt_engine *engine)
+{
+	struct gt_registration *reg = atomic_exchange(&engine->left, NULL);
+	struct gt_registration *next;
+
+	for (; reg; reg = next) {
+		next = reg->next;
+		gt_registration_unmap(engine, reg);
+		free(reg);
+	}
 }
 
 /*
@@ -88,19 +97,19 @@ void gt_pending_registrations_add(const struct gt_engine *engine,
  * cudaMalloc() made the memory, else by a file for each piece.
  */
 static void gt_registration_tell(struct gt_registration_exchange *exchange,
-				 uint32_t i)
+				 uint32_t rank)
 {
 	const struct gt_engine *engine = exchange->engine;
-	uint32_t rank = exchange->pending->rank[i];
-	const struct gt_registration *reg = *gt_registration_find(
-		engine, rank, exchange->pending->number[i]);
+	const struct gt_registration *reg =
+		*gt_registration_find(engine, rank, exchange->number);
 	struct gt_fd_packet *pass = &exchange->mine[exchange->nmine];
-	struct gt_registration_key *key = &exchange->keys[i];
+	struct gt_registration_key *key = &exchange->keys[rank];
 	struct gt_cuda_extent extent;
 	cudaError_t rc = cudaSetDevice(engine->ranks[rank].device);
 
-	if (!reg) /* another process has named one that is not there */
+	if (!reg) /* it was refused here */
 		return;
+	key->bytes = reg->bytes;
 	extent = (struct gt_cuda_extent){reg->base, reg->bytes};
 	if (rc == cudaSuccess)
 		rc = gt_cuda_ipc_of(extent, &key->handle, &key->offset);
@@ -109,25 +118,39 @@ static void gt_registration_tell(struct gt_registration_exchange *exchange,
 	} else if (gt_cuda_files_of(extent, pass, &key->offset) ==
 		   cudaSuccess) {
 		key->kind = GT_REGISTRATION_FILES;
-		pass->tag = i;
+		pass->tag = rank;
 		exchange->nmine++;
 	}
 	cudaGetLastError();
 }
 
+/* What has left may lie where the other process has new memory. */
+static cudaError_t gt_ipc_open(struct gt_engine *engine,
+			       const cudaIpcMemHandle_t *handle, void **at)
+{
+	cudaError_t rc = cudaIpcOpenMemHandle(at, *handle,
+					      cudaIpcMemLazyEnablePeerAccess);
+
+	if (rc == cudaSuccess)
+		return rc;
+	cudaGetLastError();
+	gt_registrations_close_left(engine);
+	return cudaIpcOpenMemHandle(at, *handle,
+				    cudaIpcMemLazyEnablePeerAccess);
+}
+
 static int gt_registration_open_ipc(struct gt_registration_exchange *exchange,
 				    uint32_t i, struct gt_registration *reg)
 {
-	const struct gt_engine *engine = exchange->engine;
+	struct gt_engine *engine = exchange->engine;
 	const struct gt_process_group *group = &engine->group;
 	cudaError_t rc = cudaSuccess;
 
 	for (uint32_t v = 0; v < group->end - group->first; v++) {
 		rc = cudaSetDevice(engine->ranks[group->first + v].device);
 		if (rc == cudaSuccess)
-			rc = cudaIpcOpenMemHandle(
-				&reg->opened[v], exchange->keys[i].handle,
-				cudaIpcMemLazyEnablePeerAccess);
+			rc = gt_ipc_open(engine, &exchange->keys[i].handle,
+					 &reg->opened[v]);
 		if (rc != cudaSuccess)
 			return 0;
 		reg->at[v] = (char *)reg->opened[v] + exchange->keys[i].offset;
@@ -157,22 +180,22 @@ static int gt_registration_open_files(struct gt_registration_exchange *exchange,
 	return 1;
 }
 
-/* Open a registration in this process. */
+/* Open rank r's registration in this process. */
 static int gt_registration_open(struct gt_registration_exchange *exchange,
-				uint32_t i, struct gt_err *err)
+				uint32_t r, struct gt_err *err)
 {
 	struct gt_engine *engine = exchange->engine;
-	uint64_t number = exchange->pending->number[i];
-	struct gt_registration **at = gt_registration_find(
-		engine, exchange->pending->rank[i], number);
-	uint64_t kind = exchange->keys[i].kind;
+	struct gt_registration **at =
+		gt_registration_find(engine, r, exchange->number);
+	uint64_t kind = exchange->keys[r].kind;
 	int open;
 
 	if (!*at) {
 		*at = calloc(1, sizeof(**at));
 		if (!*at)
 			return gt_err_nomem(err);
-		(*at)->number = number;
+		(*at)->number = exchange->number;
+		(*at)->bytes = exchange->keys[r].bytes;
 	}
 	if ((*at)->base) {
 		for (uint32_t v = 0; v < GT_P2P_RANKS; v++)
@@ -180,68 +203,60 @@ static int gt_registration_open(struct gt_registration_exchange *exchange,
 		open = kind != GT_REGISTRATION_CLOSED;
 	} else {
 		open = kind == GT_REGISTRATION_IPC
-			       ? gt_registration_open_ipc(exchange, i, *at)
+			       ? gt_registration_open_ipc(exchange, r, *at)
 		       : kind == GT_REGISTRATION_FILES
-			       ? gt_registration_open_files(exchange, i, *at)
+			       ? gt_registration_open_files(exchange, r, *at)
 			       : 0;
 	}
 	cudaGetLastError();
-	exchange->refused[i] = !open;
+	exchange->refused[r] = !open;
 	return GT_OK;
 }
 
-/*
- * Hear of all pending registrations: each process tells of its own, in their
- * order.
- */
-static int gt_pending_hear(struct gt_registration_exchange *exchange,
-			   struct gt_err *err)
+/* Hear of all ranks': each process tells of its own, in their order. */
+static int gt_registrations_hear(struct gt_registration_exchange *exchange,
+				 struct gt_err *err)
 {
 	const struct gt_process_group *group = &exchange->engine->group;
-	struct gt_registration_key told[GT_PENDING_REGISTRATIONS];
-	size_t taken[GT_P2P_RANKS] = {0}, n = 0;
-	int rc;
+	uint32_t n = exchange->engine->plan->nranks;
+	const size_t each = sizeof(exchange->keys[0]);
+	int rc = gt_world_allgather(group->world, &exchange->keys[group->first],
+				    (group->end - group->first) * each,
+				    exchange->parts, err);
 
-	for (uint32_t i = 0; i < exchange->pending->n; i++)
-		if (gt_process_group_is_local(group,
-					      exchange->pending->rank[i]))
-			told[n++] = exchange->keys[i];
-	rc = gt_world_allgather(group->world, told, n * sizeof(*told),
-				exchange->parts, err);
-	for (uint32_t i = 0; !rc && i < exchange->pending->n; i++) {
-		uint32_t p = gt_process_group_of_rank(
-			group, exchange->pending->rank[i]);
-		size_t skip = taken[p]++ * sizeof(*told);
+	for (uint32_t r = 0; !rc && r < n; r++) {
+		uint32_t p = gt_process_group_of_rank(group, r);
+		size_t skip =
+			(r - gt_process_group_first(p, group->nprocesses, n)) *
+			each;
 
-		if (exchange->parts[p].len < skip + sizeof(*told))
+		if (exchange->parts[p].len < skip + each)
 			return gt_err_set(err, GT_ESYS, NULL,
 					  "%s is at another meeting",
 					  gt_world_name(group->world, p));
-		memcpy(&exchange->keys[i],
-		       (const char *)exchange->parts[p].bytes + skip,
-		       sizeof(*told));
+		memcpy(&exchange->keys[r],
+		       (const char *)exchange->parts[p].bytes + skip, each);
 	}
 	return rc;
 }
 
 /* Exchange files if there are any, which all processes know by now. */
-static int gt_pending_swap_files(struct gt_registration_exchange *exchange,
+static int gt_registrations_swap(struct gt_registration_exchange *exchange,
 				 struct gt_err *err)
 {
 	struct gt_fd_exchange swap = {.world = exchange->engine->group.world,
 				      .mine = exchange->mine,
 				      .nmine = exchange->nmine,
 				      .theirs = exchange->theirs};
-	const struct gt_pending_registrations *pending = exchange->pending;
 	uint32_t all = 0;
 	int rc = GT_OK;
 
-	for (uint32_t i = 0; i < pending->n; i++) {
-		if (exchange->keys[i].kind != GT_REGISTRATION_FILES)
+	for (uint32_t r = 0; r < exchange->engine->plan->nranks; r++) {
+		if (exchange->keys[r].kind != GT_REGISTRATION_FILES)
 			continue;
 		all++;
-		swap.ntheirs += !gt_process_group_is_local(
-			&exchange->engine->group, pending->rank[i]);
+		swap.ntheirs +=
+			!gt_process_group_is_local(&exchange->engine->group, r);
 	}
 	if (!all)
 		return GT_OK;
@@ -251,50 +266,46 @@ static int gt_pending_swap_files(struct gt_registration_exchange *exchange,
 	return rc;
 }
 
-/* Refuse in all processes what one of them cannot open. */
-static int gt_pending_agree(struct gt_registration_exchange *exchange,
-			    struct gt_err *err)
+/* Use none if one process cannot open one of them. */
+static int gt_registrations_agree(struct gt_registration_exchange *exchange,
+				  struct gt_err *err)
 {
-	const struct gt_pending_registrations *pending = exchange->pending;
 	struct gt_engine *engine = exchange->engine;
-	int rc = gt_world_allgather(engine->group.world, exchange->refused,
-				    pending->n, exchange->parts, err);
+	uint64_t refused = 0;
+	int rc;
 
-	for (uint32_t i = 0; !rc && i < pending->n; i++) {
-		struct gt_registration *reg = *gt_registration_find(
-			engine, pending->rank[i], pending->number[i]);
+	for (uint32_t r = 0; r < engine->plan->nranks; r++)
+		refused |= exchange->refused[r];
+	rc = gt_world_max(engine->group.world, &refused, err);
+	for (uint32_t r = 0; !rc && r < engine->plan->nranks; r++) {
+		struct gt_registration *reg =
+			*gt_registration_find(engine, r, exchange->number);
 
-		for (uint32_t p = 0; p < engine->group.nprocesses; p++)
-			reg->refused |=
-				exchange->parts[p].len != pending->n ||
-				((const uint8_t *)exchange->parts[p].bytes)[i];
-		reg->is_known = 1;
-		if (reg->refused)
+		reg->refused = refused != 0;
+		if (refused)
 			gt_registration_unmap(engine, reg);
 	}
 	return rc;
 }
 
-static int gt_pending_open(struct gt_registration_exchange *exchange,
-			   struct gt_err *err)
+static int gt_registrations_meet(struct gt_registration_exchange *exchange,
+				 struct gt_err *err)
 {
+	const struct gt_process_group *group = &exchange->engine->group;
 	int rc;
 
-	for (uint32_t i = 0; i < exchange->pending->n; i++)
-		if (gt_process_group_is_local(&exchange->engine->group,
-					      exchange->pending->rank[i]))
-			gt_registration_tell(exchange, i);
-	rc = gt_pending_hear(exchange, err);
+	for (uint32_t r = group->first; r < group->end; r++)
+		gt_registration_tell(exchange, r);
+	rc = gt_registrations_hear(exchange, err);
 	if (!rc)
-		rc = gt_pending_swap_files(exchange, err);
-	for (uint32_t i = 0; !rc && i < exchange->pending->n; i++)
-		rc = gt_registration_open(exchange, i, err);
-	return rc ? rc : gt_pending_agree(exchange, err);
+		rc = gt_registrations_swap(exchange, err);
+	for (uint32_t r = 0; !rc && r < exchange->engine->plan->nranks; r++)
+		rc = gt_registration_open(exchange, r, err);
+	return rc ? rc : gt_registrations_agree(exchange, err);
 }
 
-int gt_pending_registrations_open(
-	struct gt_engine *engine,
-	const struct gt_pending_registrations *pending, struct gt_err *err)
+int gt_registrations_open(struct gt_engine *engine, uint64_t number,
+			  struct gt_err *err)
 {
 	struct gt_registration_exchange *exchange =
 		calloc(1, sizeof(*exchange));
@@ -303,13 +314,13 @@ int gt_pending_registrations_open(
 	if (!exchange)
 		return gt_err_nomem(err);
 	exchange->engine = engine;
-	exchange->pending = pending;
+	exchange->number = number;
 	exchange->parts =
 		calloc(engine->group.nprocesses, sizeof(*exchange->parts));
-	exchange->mine = calloc(pending->n, sizeof(*exchange->mine));
-	exchange->theirs = calloc(pending->n, sizeof(*exchange->theirs));
+	exchange->mine = calloc(GT_P2P_RANKS, sizeof(*exchange->mine));
+	exchange->theirs = calloc(GT_P2P_RANKS, sizeof(*exchange->theirs));
 	rc = exchange->parts && exchange->mine && exchange->theirs
-		     ? gt_pending_open(exchange, err)
+		     ? gt_registrations_meet(exchange, err)
 		     : gt_err_nomem(err);
 	for (uint32_t i = 0; exchange->mine && i < exchange->nmine; i++)
 		gt_fd_packet_close(&exchange->mine[i]);

@@ -1,8 +1,8 @@
 /*
  * Registrations: memory of callers that ranks of other processes reach into, so
  * that bytes need not pass through the engine's buffers.  A registration is a
- * rank's and has a number; the other processes open it, at a meeting, when an
- * operation uses it for the first time.
+ * rank's and has a number; those of all ranks with one number belong together,
+ * and all processes open them at a meeting.
  */
 #ifndef GT_EXEC_CUDA_REGISTRATION_H
 #define GT_EXEC_CUDA_REGISTRATION_H
@@ -18,8 +18,7 @@ struct gt_registration {
 	uint64_t number;
 	const char *base; /* of a local rank's; else NULL */
 	uint64_t bytes;
-	int is_known;           /* all processes have heard of it */
-	int refused;            /* not all can open it */
+	int refused;            /* not all can open it, or have not tried yet */
 	char *at[GT_P2P_RANKS]; /* as each local rank sees it */
 	/* Another process's: CUDA IPC has opened it, or it is mapped. */
 	void *opened[GT_P2P_RANKS];
@@ -32,37 +31,32 @@ struct gt_registered_offset {
 	uint64_t offset;
 };
 
+/* Where a request's buffers lie, as far as others reach them. */
+struct gt_registered_place {
+	struct gt_registered_offset input, output;
+};
+
 #define GT_OFFSET_UNREGISTERED 0
 #define GT_OFFSET_NONE         UINT64_MAX /* there is no such buffer */
-
-enum { GT_PENDING_REGISTRATIONS = 2 * GT_P2P_RANKS }; /* an operation's most */
-
-/*
- * Registrations of one operation that not all processes know yet, in the same
- * order for all.
- */
-struct gt_pending_registrations {
-	uint32_t n;
-	uint32_t rank[GT_PENDING_REGISTRATIONS];
-	uint64_t number[GT_PENDING_REGISTRATIONS];
-};
 
 /* Find where a rank's registration is, or would be, in its list. */
 struct gt_registration **gt_registration_find(const struct gt_engine *engine,
 					      uint32_t rank, uint64_t number);
 
-/* Let go of what is another process's. */
-void gt_registration_unmap(const struct gt_engine *engine,
-			   struct gt_registration *reg);
+/*
+ * Closing what is another process's waits for all that runs on the own GPU,
+ * which may wait for who has deregistered.  So a registration only leaves, and
+ * whoever has nobody who waits for him closes what has left.
+ */
+void gt_registration_leave(struct gt_engine *engine,
+			   struct gt_registration **at);
+void gt_registrations_close_left(struct gt_engine *engine);
 
-/* Note a registration unless all processes know it. */
-void gt_pending_registrations_add(const struct gt_engine *engine,
-				  struct gt_pending_registrations *pending,
-				  uint32_t rank, uint64_t number);
-
-/* Meet, so that all processes open what is pending, or nobody does. */
-int gt_pending_registrations_open(
-	struct gt_engine *engine,
-	const struct gt_pending_registrations *pending, struct gt_err *err);
+/*
+ * Meet, so that all processes open all ranks' registrations of that number, or
+ * nobody does.
+ */
+int gt_registrations_open(struct gt_engine *engine, uint64_t number,
+			  struct gt_err *err);
 
 #endif

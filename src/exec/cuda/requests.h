@@ -19,6 +19,34 @@ int gt_cuda_choose_algo(const struct gt_engine *engine,
 			struct gt_algo_choice *choice, struct gt_err *err);
 
 /*
+ * reserve.c: make all that requests of several processes on callers' streams
+ * ever need, so that these need not meet: memory of a fixed size, FIFOs and
+ * kernels.  GTOPO_REGION_MIB says how large; GT_EINPUT if that makes no sense.
+ */
+int gt_cuda_reserve(struct gt_engine *engine, struct gt_err *err);
+
+/* When buffers of so many bytes were registered: a meeting, too. */
+int gt_cuda_reserve_more(struct gt_engine *engine, uint64_t bytes,
+			 struct gt_err *err);
+
+/*
+ * pieces.c: a request on callers' streams, in pieces where it is larger than
+ * what it goes through.
+ */
+
+/*
+ * Decide how many elements of a block go at a time, and perhaps to go another
+ * way; makes what that needs.  engine->choice and engine->access are set.
+ */
+int gt_cuda_pieces_prepare(struct gt_engine *engine,
+			   const struct gt_exec_request *req,
+			   struct gt_err *err);
+
+/* Put a rank's part of all pieces on its stream; a cudaError_t. */
+int gt_cuda_pieces_enqueue(struct gt_engine *engine,
+			   const struct gt_exec_request *req, uint32_t rank);
+
+/*
  * enqueue.c: one request on the ranks' streams, by whatever it was chosen to
  * go.
  */

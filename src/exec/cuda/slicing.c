@@ -195,6 +195,16 @@ static int gt_kernels_load(struct gt_engine *engine, enum gt_dtype dtype,
 	return GT_OK;
 }
 
+int gt_cuda_kernels_load_all(struct gt_engine *engine, struct gt_err *err)
+{
+	int rc = GT_OK;
+
+	for (int dtype = 0; !rc && engine->connected && dtype < GT_NDTYPES;
+	     dtype++)
+		rc = gt_kernels_load(engine, (enum gt_dtype)dtype, err);
+	return rc;
+}
+
 /*
  * Set the layouts of the selected channels; the others have no loops and do
  * nothing.

@@ -61,120 +61,60 @@ static int gt_stream_reaches_peers(const struct gt_engine *engine)
 		engine->choice.protocol == GT_PROTOCOL_CE);
 }
 
-/*
- * Buffers of other processes are not known unless they are registered: the
- * engine's own, which are, take their place.
- */
-static struct gt_exec_request gt_stream_staged_request(
-	const struct gt_exec_request *req)
-{
-	struct gt_exec_request staged = *req;
-
-	staged.buffers = NULL;
-	staged.inplace = 0;
-	staged.shift = 0;
-	return staged;
-}
-
-/* Copy a rank's input to the engine's own buffer, or its output from there. */
-static cudaError_t gt_stream_stage(const struct gt_engine *engine,
-				   const struct gt_exec_request *req,
-				   const struct gt_exec_request *staged,
-				   uint32_t rank, int is_input)
-{
-	struct gt_cuda_span own = gt_cuda_span_of(engine, req, rank, rank);
-	struct gt_cuda_span via = gt_cuda_span_of(engine, staged, rank, rank);
-	uint64_t count = is_input ? via.input_count : via.output_count;
-
-	return count ? cudaMemcpyAsync(is_input ? via.input : own.output,
-				       is_input ? own.input : via.output,
-				       count * gt_dtype_bytes(req->dtype),
-				       cudaMemcpyDeviceToDevice,
-				       engine->ranks[rank].stream)
-		     : cudaSuccess;
-}
-
-/*
- * Launch a rank's part: in the callers' buffers, or from the caller's buffer
- * over the engine's to the caller's.  Copy engines that pull see to that
- * themselves.
- */
+/* Launch a rank's part. */
 static int gt_stream_launch_rank(struct gt_engine *engine,
 				 const struct gt_exec_request *req,
 				 uint32_t rank, struct gt_err *err)
 {
-	int is_staged = engine->access == GT_CUDA_ACCESS_STAGED &&
-			!gt_cuda_pulls(engine);
-	struct gt_exec_request seen =
-		is_staged ? gt_stream_staged_request(req) : *req;
 	struct gt_cuda_rank *me = &engine->ranks[rank];
+	struct gt_exec_request seen = *req;
 	cudaError_t rc = cudaSetDevice(me->device);
 
 	if (engine->access == GT_CUDA_ACCESS_REGISTERED)
 		seen.buffers = gt_user_buffers_seen_by(engine, rank);
 	me->stream = req->streams[rank];
-	if (rc == cudaSuccess && is_staged)
-		rc = gt_stream_stage(engine, req, &seen, rank, 1);
 	if (rc == cudaSuccess)
-		rc = (cudaError_t)gt_cuda_enqueue(engine, &seen, rank, 1);
-	if (rc == cudaSuccess && is_staged)
-		rc = gt_stream_stage(engine, req, &seen, rank, 0);
+		rc = (cudaError_t)gt_cuda_pieces_enqueue(engine, &seen, rank);
 	me->stream = me->own;
 	return rc == cudaSuccess ? GT_OK
 				 : gt_cuda_fail(engine, rank, (int)rc,
 						"launch the collective", err);
 }
 
-/*
- * Find how the request gets at the buffers, alike in all processes.  Once
- * registrations have been open there is a meeting before every request, not
- * only before those that need one: closing one waits for what runs on the GPU,
- * so nothing may run there that waits for calls which its owner makes when it
- * is closed.
- */
+/* Find how the request gets at the buffers, alike in all processes. */
 static int gt_stream_access_of(struct gt_engine *engine,
-			       struct gt_exec_request *req, struct gt_err *err)
+			       const struct gt_exec_request *req,
+			       uint32_t group, struct gt_err *err)
 {
+	struct gt_registered_place place = {{GT_OFFSET_NONE, 0},
+					    {GT_OFFSET_NONE, 0}};
 	int rc = gt_cuda_choose_algo(engine, req, &engine->choice, err);
-	int reaches = gt_stream_reaches_peers(engine), lent = 0;
+	/* What is multiplied lies in the engine's memory anyway. */
+	int pulls = engine->choice.protocol == GT_PROTOCOL_CE &&
+		    !gt_exec_request_premultiplies(req);
+	int opened = 0;
 
-	if (rc || !engine->group.world) {
-		engine->access = GT_CUDA_ACCESS_LOCAL;
+	engine->access = GT_CUDA_ACCESS_LOCAL;
+	if (rc || !engine->group.world)
 		return rc;
+	if (req->count && gt_stream_reaches_peers(engine)) {
+		rc = gt_user_buffers_find(engine, req, &place, &opened, err);
+		engine->access = opened  ? GT_CUDA_ACCESS_REGISTERED
+				 : pulls ? GT_CUDA_ACCESS_PULLED
+					 : GT_CUDA_ACCESS_STAGED;
 	}
-	if (engine->meets_always || (reaches && gt_user_buffers_exist(engine)))
-		rc = gt_user_buffers_exchange(engine, req,
-					      reaches ? &lent : NULL, err);
-	engine->access = !reaches ? GT_CUDA_ACCESS_LOCAL
-			 : lent   ? GT_CUDA_ACCESS_REGISTERED
-				  : GT_CUDA_ACCESS_STAGED;
+	gt_ledger_add(engine, req, group, &place);
 	return rc;
 }
 
-/*
- * Make what a request needs.  All processes come to the same answers, and so
- * meet together or not.
- */
+/* Make what a request needs; in several processes it is there. */
 static int gt_stream_prepare(struct gt_engine *engine,
-			     struct gt_exec_request *req, struct gt_err *err)
+			     const struct gt_exec_request *req, uint32_t group,
+			     struct gt_err *err)
 {
-	uint64_t blocks =
-		gt_coll_has_blocks(req->coll) ? engine->plan->nranks : 1;
-	struct gt_exec_request staged;
-	int rc;
+	int rc = gt_stream_access_of(engine, req, group, err);
 
-	rc = gt_stream_access_of(engine, req, err);
-	if (rc)
-		return rc;
-	if (engine->access != GT_CUDA_ACCESS_STAGED)
-		return gt_cuda_prepare(engine, req, err);
-	staged = gt_stream_staged_request(req);
-	rc = gt_cuda_prepare(engine, &staged, err);
-	return rc ? rc
-		  : gt_cuda_data_grow(engine,
-				      blocks * req->count *
-					      gt_dtype_bytes(req->dtype),
-				      err);
+	return rc ? rc : gt_cuda_pieces_prepare(engine, req, err);
 }
 
 static int gt_stream_launch(struct gt_engine *engine,
@@ -214,7 +154,7 @@ static int gt_stream_enqueue_group(struct gt_engine *engine,
 		struct gt_exec_request all = reqs[i];
 
 		if (!gt_stream_is_prepared(engine, &reqs[i], last))
-			rc = gt_stream_prepare(engine, &all, err);
+			rc = gt_stream_prepare(engine, &all, n, err);
 		last = &reqs[i];
 		if (rc)
 			break;
@@ -243,7 +183,7 @@ static int gt_stream_enqueue(struct gt_engine *engine,
 	if (n > 1) {
 		rc = gt_stream_enqueue_group(engine, reqs, n, err);
 	} else {
-		rc = gt_stream_prepare(engine, &all, err);
+		rc = gt_stream_prepare(engine, &all, n, err);
 		if (!rc)
 			rc = gt_stream_launch(engine, &all, err);
 	}
@@ -284,6 +224,8 @@ static int gt_stream_fault(struct gt_engine *engine, struct gt_err *err)
 
 	if (gt_cuda_interrupted(engine))
 		return gt_err_set(err, GT_ESYS, NULL, "interrupted");
+	if (gt_ledger_compare(engine, err))
+		return GT_EINPUT;
 	if (gt_cuda_is_aborted(engine))
 		return gt_cuda_diagnose(engine, engine->plan->nranks, err);
 	if (gt_process_group_check(&engine->group, err))
@@ -324,6 +266,7 @@ static int gt_stream_watch(struct gt_engine *engine, struct gt_err *err)
 	struct gt_stream_thread_state state = gt_stream_enter();
 	int rc = gt_stream_failed(engine, err);
 
+	gt_ledger_warn(engine, gt_clock_ns());
 	gt_stream_leave(state);
 	return rc;
 }
@@ -427,7 +370,7 @@ static void gt_stream_service(struct gt_engine *engine)
 {
 	struct gt_stream_thread_state state = gt_stream_enter();
 
-	gt_user_buffers_service(engine);
+	gt_registrations_close_left(engine);
 	gt_stream_leave(state);
 }
 

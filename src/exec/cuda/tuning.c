@@ -453,6 +453,17 @@ static void gt_choice_overlap(const struct gt_engine *engine,
 		choice->protocol = GT_PROTOCOL_CE;
 }
 
+int gt_cuda_may_use_fifos(const struct gt_engine *engine, enum gt_coll coll)
+{
+	if (!engine->all_peers_reachable || engine->plan->nranks > GT_P2P_RANKS)
+		return 1;
+	if (!engine->config.best)
+		return !engine->config.overlap;
+	return coll == GT_COLL_REDUCESCATTER ||
+	       (engine->plan->nranks > 2 &&
+		(coll == GT_COLL_ALLREDUCE || gt_choice_has_one_root(coll)));
+}
+
 /* Choose how many blocks and threads carry the request, and pieces. */
 static void gt_choice_size(const struct gt_engine *engine,
 			   const struct gt_exec_request *req,

@@ -1,10 +1,10 @@
 /*
- * Callers' buffers that other processes reach into: ranks register them, tell
- * one another where their buffers of a request lie, and ask for them back.
+ * Callers' buffers that other processes reach into: all ranks register them,
+ * and then know where those of a request lie from where their own do.
  */
 #include "exec/cuda/user_buffers.h"
 
-#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -19,9 +19,9 @@
 #include "world/world.h"
 
 enum {
-	GT_BUFFERS_SPIN_NS =
-		200000, /* of a wait, before it sleeps in between */
 	GT_BUFFERS_SLEEP_NS = 20000,
+	/* Until kernels that run have seen an abort, in any case. */
+	GT_BUFFERS_QUIET_NS = 500000000,
 };
 
 static uint32_t gt_buffers_local(const struct gt_engine *engine, uint32_t rank)
@@ -95,8 +95,9 @@ static int gt_buffers_allow(struct gt_engine *engine, uint32_t rank,
 						err);
 }
 
-int gt_cuda_register(struct gt_engine *engine, uint32_t rank,
-		     const void *buffer, uint64_t bytes, struct gt_err *err)
+static int gt_buffers_add(struct gt_engine *engine, uint32_t rank,
+			  const void *buffer, uint64_t bytes,
+			  struct gt_err *err)
 {
 	struct gt_cuda_extent extent = {buffer, bytes};
 	struct gt_cuda_rank *me = &engine->ranks[rank];
@@ -117,125 +118,55 @@ int gt_cuda_register(struct gt_engine *engine, uint32_t rank,
 		return gt_err_nomem(err);
 	reg->base = buffer;
 	reg->bytes = bytes;
-	reg->number = ++me->nregistrations;
+	reg->number = me->nregistrations;
+	reg->refused = 1;
 	reg->next = me->registrations;
 	me->registrations = reg;
 	return GT_OK;
 }
 
-int gt_user_buffers_exist(const struct gt_engine *engine)
-{
-	for (uint32_t r = engine->group.first; r < engine->group.end; r++)
-		if (engine->ranks[r].registrations)
-			return 1;
-	return 0;
-}
-
-static void gt_registration_drop(const struct gt_engine *engine,
-				 struct gt_registration **at)
-{
-	struct gt_registration *reg = *at;
-
-	if (!reg)
-		return;
-	*at = reg->next;
-	gt_registration_unmap(engine, reg);
-	free(reg);
-}
-
-int gt_user_buffers_release_due(const struct gt_engine *engine)
-{
-	const struct gt_process_group *group = &engine->group;
-
-	if (!group->world || !engine->exchange)
-		return 0;
-	for (uint32_t p = 0; p < group->nprocesses; p++)
-		if (__atomic_load_n(&gt_buffers_slot(engine, p)->requests,
-				    __ATOMIC_ACQUIRE) >
-		    gt_buffers_slot(engine, group->self)->released[p])
-			return 1;
-	return 0;
-}
-
 /*
- * Drop what process p wants back.  It has written rank and number, which may
- * be anything; what is not its own stays.
+ * All processes open what belongs together, and make what operations on it
+ * need: nobody waits for anybody then.
  */
-static void gt_registration_return(const struct gt_engine *engine, uint32_t p,
-				   const struct gt_exchange_slot *slot)
-{
-	uint64_t rank = slot->rank, number = slot->number;
-
-	if (rank < engine->plan->nranks &&
-	    gt_process_group_of_rank(&engine->group, (uint32_t)rank) == p)
-		gt_registration_drop(
-			engine,
-			gt_registration_find(engine, (uint32_t)rank, number));
-}
-
-void gt_user_buffers_service(struct gt_engine *engine)
-{
-	struct gt_exchange_slot *mine =
-		gt_buffers_slot(engine, engine->group.self);
-
-	for (uint32_t p = 0; p < engine->group.nprocesses; p++) {
-		const struct gt_exchange_slot *slot =
-			gt_buffers_slot(engine, p);
-		uint64_t requests =
-			__atomic_load_n(&slot->requests, __ATOMIC_ACQUIRE);
-
-		if (requests <= mine->released[p])
-			continue;
-		if (p != engine->group.self)
-			gt_registration_return(engine, p, slot);
-		__atomic_store_n(&mine->released[p], requests,
-				 __ATOMIC_RELEASE);
-	}
-}
-
-/* Wait until another process has raised *number to `least`. */
-static int gt_buffers_wait(struct gt_engine *engine, uint32_t process,
-			   const uint64_t *number, uint64_t least,
+static int gt_buffers_meet(struct gt_engine *engine, uint64_t number,
 			   struct gt_err *err)
 {
-	const struct timespec some = {0, GT_BUFFERS_SLEEP_NS};
-	struct gt_world *world = engine->group.world;
-	int64_t begin = gt_clock_ns(), now;
+	int rc = gt_registrations_open(engine, number, err);
+	uint64_t most = 0;
 
-	while (__atomic_load_n(number, __ATOMIC_ACQUIRE) < least) {
-		if (gt_user_buffers_release_due(engine))
-			gt_user_buffers_service(engine);
-		if (gt_cuda_interrupted(engine))
-			return gt_err_set(err, GT_ESYS, NULL, "interrupted");
-		if (gt_cuda_is_aborted(engine))
-			return gt_cuda_diagnose(engine, engine->plan->nranks,
-						err);
-		if (gt_world_failed(world, err))
-			return GT_ESYS;
-		now = gt_clock_ns();
-		if (now - begin > engine->config.timeout_ns)
-			return gt_err_set(
-				err, GT_ESYS, NULL,
-				"%s has not come to the operation, or left "
-				"what is deregistered, within %.1f s; all "
-				"processes register before the same operation",
-				gt_world_name(world, process),
-				(double)engine->config.timeout_ns / 1e9);
-		if (now - begin < GT_BUFFERS_SPIN_NS)
-			sched_yield();
-		else
-			nanosleep(&some, NULL);
+	for (uint32_t r = 0; !rc && r < engine->plan->nranks; r++) {
+		const struct gt_registration *reg =
+			*gt_registration_find(engine, r, number);
+
+		if (reg->bytes > most)
+			most = reg->bytes;
 	}
-	return GT_OK;
+	return rc ? rc : gt_cuda_reserve_more(engine, most, err);
+}
+
+int gt_cuda_register(struct gt_engine *engine, uint32_t rank,
+		     const void *buffer, uint64_t bytes, struct gt_err *err)
+{
+	uint64_t number = ++engine->ranks[rank].nregistrations;
+	int rc = gt_buffers_add(engine, rank, buffer, bytes, err), met;
+
+	if (!engine->reserved_bytes)
+		return rc;
+	/* The last one of this process meets the others, also if refused. */
+	for (uint32_t r = engine->group.first; r < engine->group.end; r++)
+		if (engine->ranks[r].nregistrations < number)
+			return rc;
+	met = gt_buffers_meet(engine, number, rc ? NULL : err);
+	return rc ? rc : met;
 }
 
 int gt_cuda_deregister(struct gt_engine *engine, uint32_t rank,
 		       const void *buffer, struct gt_err *err)
 {
 	struct gt_registration **at = &engine->ranks[rank].registrations, *reg;
-	struct gt_process_group *group = &engine->group;
-	struct gt_exchange_slot *mine;
-	int rc = GT_OK;
+	const struct gt_process_group *group = &engine->group;
+	uint64_t number;
 
 	while (*at && (*at)->base != buffer)
 		at = &(*at)->next;
@@ -244,37 +175,60 @@ int gt_cuda_deregister(struct gt_engine *engine, uint32_t rank,
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "the buffer is not registered");
 	*at = reg->next;
-	if (reg->is_known && !reg->refused && !engine->failed) {
-		mine = gt_buffers_slot(engine, group->self);
-		mine->number = reg->number;
-		mine->rank = rank;
-		__atomic_store_n(&mine->requests, mine->requests + 1,
-				 __ATOMIC_RELEASE);
-		for (uint32_t p = 0; !rc && p < group->nprocesses; p++)
-			rc = gt_buffers_wait(engine, p,
-					     &gt_buffers_slot(engine, p)
-						      ->released[group->self],
-					     mine->requests, err);
-	}
+	number = reg->number;
 	free(reg);
-	return rc;
+	/* All ranks deregister what belongs together, each when it likes. */
+	for (uint32_t r = group->first; r < group->end; r++)
+		if (*gt_registration_find(engine, r, number))
+			return GT_OK;
+	for (uint32_t r = 0; r < engine->plan->nranks; r++)
+		if (!gt_process_group_is_local(group, r))
+			gt_registration_leave(
+				engine,
+				gt_registration_find(engine, r, number));
+	return GT_OK;
 }
 
 void gt_user_buffers_close(struct gt_engine *engine)
 {
-	struct gt_exchange_slot *mine;
-
 	for (uint32_t r = 0; r < engine->plan->nranks; r++)
 		while (engine->ranks[r].registrations)
-			gt_registration_drop(engine,
-					     &engine->ranks[r].registrations);
-	if (!engine->group.world || !engine->exchange)
+			gt_registration_leave(engine,
+					      &engine->ranks[r].registrations);
+	gt_registrations_close_left(engine);
+}
+
+int gt_user_buffers_release_due(const struct gt_engine *engine)
+{
+	return atomic_load(&engine->left) != NULL;
+}
+
+/* Does any neighbour in this process still have something that runs? */
+static int gt_buffers_are_loud(const struct gt_engine *engine)
+{
+	for (uint32_t p = 0; p < engine->group.nprocesses; p++)
+		if (engine->same[p] && p != engine->group.self &&
+		    !__atomic_load_n(&gt_buffers_slot(engine, p)->quiet,
+				     __ATOMIC_ACQUIRE))
+			return 1;
+	return 0;
+}
+
+void gt_user_buffers_quiet(struct gt_engine *engine)
+{
+	const struct timespec some = {0, GT_BUFFERS_SLEEP_NS};
+	int64_t until = gt_clock_ns() + GT_BUFFERS_QUIET_NS;
+
+	if (!engine->some_are_same || !engine->exchange)
 		return;
-	/* Whatever others request from now on has been released. */
-	mine = gt_buffers_slot(engine, engine->group.self);
-	for (uint32_t p = 0; p < GT_P2P_RANKS; p++)
-		__atomic_store_n(&mine->released[p], UINT64_MAX,
-				 __ATOMIC_RELEASE);
+	for (uint32_t r = engine->group.first; r < engine->group.end; r++) {
+		cudaSetDevice(engine->ranks[r].device);
+		cudaDeviceSynchronize();
+	}
+	__atomic_store_n(&gt_buffers_slot(engine, engine->group.self)->quiet, 1,
+			 __ATOMIC_RELEASE);
+	while (gt_buffers_are_loud(engine) && gt_clock_ns() < until)
+		nanosleep(&some, NULL);
 }
 
 /* Find the registration of a local rank that has all these bytes. */
@@ -284,8 +238,6 @@ static struct gt_registered_offset gt_registered_offset_of(
 {
 	struct gt_registration *reg = engine->ranks[rank].registrations;
 
-	if (!bytes)
-		return (struct gt_registered_offset){.number = GT_OFFSET_NONE};
 	for (; reg; reg = reg->next)
 		if (buffer >= reg->base && bytes <= reg->bytes &&
 		    buffer - reg->base <= (ptrdiff_t)(reg->bytes - bytes))
@@ -294,61 +246,57 @@ static struct gt_registered_offset gt_registered_offset_of(
 	return (struct gt_registered_offset){.number = GT_OFFSET_UNREGISTERED};
 }
 
-/*
- * Say which buffers the local ranks use, wait until all processes have done so,
- * and take a copy of what they said: nobody writes that any more.
- */
-static int gt_buffers_tell(struct gt_engine *engine,
-			   const struct gt_exec_request *req,
-			   struct gt_exchange_entry entries[GT_P2P_RANKS],
-			   struct gt_err *err)
+/* Which of their buffers do ranks reach into?  All have those. */
+static int gt_buffers_reach_inputs(enum gt_coll coll)
 {
-	const struct gt_process_group *group = &engine->group;
-	struct gt_exchange_slot *mine = gt_buffers_slot(engine, group->self);
-	uint64_t number = mine->meetings + 1;
-	struct gt_exchange_entry *own = engine->exchange->entries[number % 2];
-	size_t elem = gt_dtype_bytes(req->dtype);
-	int rc = GT_OK;
+	return coll != GT_COLL_BROADCAST && coll != GT_COLL_SCATTER;
+}
 
-	for (uint32_t r = group->first; r < group->end; r++) {
-		struct gt_cuda_span span = gt_cuda_span_of(engine, req, r, r);
+static int gt_buffers_reach_outputs(enum gt_coll coll)
+{
+	return coll != GT_COLL_REDUCE;
+}
 
-		own[r] = (struct gt_exchange_entry){
-			.input = gt_registered_offset_of(
-				engine, r, span.input, span.input_count * elem),
-			.output = gt_registered_offset_of(
-				engine, r, span.output,
-				span.output_count * elem),
-			.inplace = (uint64_t)req->inplace};
-	}
-	__atomic_store_n(&mine->meetings, number, __ATOMIC_RELEASE);
-	for (uint32_t p = 0; !rc && p < group->nprocesses; p++)
-		rc = gt_buffers_wait(engine, p,
-				     &gt_buffers_slot(engine, p)->meetings,
-				     number, err);
-	memcpy(entries, own, sizeof(engine->exchange->entries[0]));
-	return rc;
+/* Say where a local rank's buffers lie, as far as they are reached. */
+static struct gt_registered_place gt_registered_place_of(
+	const struct gt_engine *engine, const struct gt_exec_request *req,
+	uint32_t rank)
+{
+	struct gt_cuda_span span = gt_cuda_span_of(engine, req, rank, rank);
+	uint64_t elem = gt_dtype_bytes(req->dtype);
+	struct gt_registered_place place = {{GT_OFFSET_NONE, 0},
+					    {GT_OFFSET_NONE, 0}};
+
+	if (gt_buffers_reach_inputs(req->coll))
+		place.input = gt_registered_offset_of(engine, rank, span.input,
+						      span.input_count * elem);
+	if (gt_buffers_reach_outputs(req->coll))
+		place.output = gt_registered_offset_of(
+			engine, rank, span.output, span.output_count * elem);
+	return place;
+}
+
+/* Does rank r have so many bytes there, and have all opened them? */
+static int gt_registered_is_open(const struct gt_engine *engine, uint32_t r,
+				 struct gt_registered_offset at, uint64_t bytes)
+{
+	const struct gt_registration *reg =
+		*gt_registration_find(engine, r, at.number);
+
+	return at.number == GT_OFFSET_NONE ||
+	       (at.number != GT_OFFSET_UNREGISTERED && reg && !reg->refused &&
+		bytes <= reg->bytes && at.offset <= reg->bytes - bytes);
 }
 
 /* Find a registered place as a local rank sees it; NULL: there is none. */
 static char *gt_registered_at(const struct gt_engine *engine, uint32_t viewer,
-			      uint32_t rank, struct gt_registered_offset offset)
+			      uint32_t rank, struct gt_registered_offset at)
 {
-	const struct gt_registration *reg;
-
-	if (offset.number == GT_OFFSET_NONE)
+	if (at.number == GT_OFFSET_NONE)
 		return NULL;
-	reg = *gt_registration_find(engine, rank, offset.number);
-	return reg->at[gt_buffers_local(engine, viewer)] + offset.offset;
-}
-
-static int gt_registered_is_open(const struct gt_engine *engine, uint32_t rank,
-				 struct gt_registered_offset offset)
-{
-	const struct gt_registration *reg =
-		*gt_registration_find(engine, rank, offset.number);
-
-	return offset.number == GT_OFFSET_NONE || (reg && !reg->refused);
+	return (*gt_registration_find(engine, rank, at.number))
+		       ->at[gt_buffers_local(engine, viewer)] +
+	       at.offset;
 }
 
 static struct gt_buffers *gt_buffers_view(const struct gt_engine *engine,
@@ -364,58 +312,71 @@ const struct gt_buffers *gt_user_buffers_seen_by(const struct gt_engine *engine,
 	return gt_buffers_view(engine, viewer);
 }
 
-static int gt_buffers_view_all(struct gt_engine *engine,
-			       const struct gt_exchange_entry *entries)
+/* The own buffers are where they are; those of others lie alike. */
+static void gt_buffers_view_all(struct gt_engine *engine,
+				const struct gt_exec_request *req,
+				const struct gt_registered_place *place)
 {
 	const struct gt_process_group *group = &engine->group;
-	uint32_t n = engine->plan->nranks;
 
-	for (uint32_t r = 0; r < n; r++)
-		if (!gt_registered_is_open(engine, r, entries[r].input) ||
-		    !gt_registered_is_open(engine, r, entries[r].output))
-			return 0;
 	for (uint32_t v = group->first; v < group->end; v++)
-		for (uint32_t r = 0; r < n; r++)
-			gt_buffers_view(engine, v)[r] = (struct gt_buffers){
-				gt_registered_at(engine, v, r,
-						 entries[r].input),
-				gt_registered_at(engine, v, r,
-						 entries[r].output)};
-	return 1;
+		for (uint32_t r = 0; r < engine->plan->nranks; r++)
+			gt_buffers_view(engine, v)[r] =
+				gt_process_group_is_local(group, r)
+					? req->buffers[r]
+					: (struct gt_buffers){
+						  gt_registered_at(
+							  engine, v, r,
+							  place->input),
+						  gt_registered_at(
+							  engine, v, r,
+							  place->output)};
 }
 
-int gt_user_buffers_exchange(struct gt_engine *engine,
-			     struct gt_exec_request *req, int *opened,
-			     struct gt_err *err)
+/* Do the process's ranks, of which each says where its own lie, agree? */
+static int gt_buffers_agree(const struct gt_engine *engine,
+			    const struct gt_exec_request *req,
+			    const struct gt_registered_place *place,
+			    struct gt_err *err)
 {
-	struct gt_exchange_entry entries[GT_P2P_RANKS];
-	struct gt_pending_registrations pending = {.n = 0};
-	int rc = gt_buffers_tell(engine, req, entries, err);
-	int all = 1;
+	for (uint32_t r = engine->group.first + 1; r < engine->group.end; r++) {
+		struct gt_registered_place other =
+			gt_registered_place_of(engine, req, r);
 
-	if (rc)
-		return rc;
-	for (uint32_t r = 0; r < engine->plan->nranks; r++) {
-		all &= entries[r].input.number != GT_OFFSET_UNREGISTERED &&
-		       entries[r].output.number != GT_OFFSET_UNREGISTERED;
-		req->inplace |= entries[r].inplace != 0;
+		if (memcmp(&other, place, sizeof(other)) != 0)
+			return gt_err_set(
+				err, GT_EINPUT, NULL,
+				"%s: buffers of rank %u lie elsewhere in "
+				"registered memory than those of rank %u",
+				gt_coll_name(req->coll), r,
+				engine->group.first);
 	}
-	if (!opened)
-		return GT_OK;
-	*opened = 0;
-	if (!all)
-		return GT_OK;
-	for (uint32_t r = 0; r < engine->plan->nranks; r++) {
-		gt_pending_registrations_add(engine, &pending, r,
-					     entries[r].input.number);
-		gt_pending_registrations_add(engine, &pending, r,
-					     entries[r].output.number);
+	return GT_OK;
+}
+
+int gt_user_buffers_find(struct gt_engine *engine,
+			 const struct gt_exec_request *req,
+			 struct gt_registered_place *place, int *opened,
+			 struct gt_err *err)
+{
+	uint32_t first = engine->group.first;
+	uint64_t elem = gt_dtype_bytes(req->dtype);
+	int rc;
+
+	*place = gt_registered_place_of(engine, req, first);
+	rc = gt_buffers_agree(engine, req, place, err);
+	/* Of a root's output nobody else can tell where it is. */
+	*opened = !rc && req->coll != GT_COLL_GATHER;
+	for (uint32_t r = 0; *opened && r < engine->plan->nranks; r++) {
+		struct gt_cuda_span span =
+			gt_cuda_span_of(engine, req, first, r);
+
+		*opened = gt_registered_is_open(engine, r, place->input,
+						span.input_count * elem) &&
+			  gt_registered_is_open(engine, r, place->output,
+						span.output_count * elem);
 	}
-	if (pending.n) {
-		engine->meets_always = 1;
-		rc = gt_pending_registrations_open(engine, &pending, err);
-	}
-	if (!rc)
-		*opened = gt_buffers_view_all(engine, entries);
+	if (*opened)
+		gt_buffers_view_all(engine, req, place);
 	return rc;
 }

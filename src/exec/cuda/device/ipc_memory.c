@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "exec/cuda/device/driver.h"
@@ -23,11 +25,66 @@ enum {
 	GT_CUDA_PAGE_BYTES = 2 << 20,
 };
 
+/* What is one process, on this host. */
+struct gt_cuda_process {
+	uint64_t pid, space, device;
+};
+
 /* A process tells this of a rank's part of a region. */
 struct gt_cuda_key {
 	cudaIpcMemHandle_t handle;
 	uint64_t valid;
+	/* CUDA opens no handles of the own process, and need not. */
+	struct gt_cuda_process process;
+	char *at;
+	int64_t device;
 };
+
+/* Containers have spaces of their own, with the same numbers in each. */
+static struct gt_cuda_process gt_process_own(void)
+{
+	struct gt_cuda_process own = {.pid = (uint64_t)getpid()};
+	struct stat space;
+
+	if (!stat("/proc/self/ns/pid", &space)) {
+		own.space = (uint64_t)space.st_ino;
+		own.device = (uint64_t)space.st_dev;
+	}
+	return own;
+}
+
+/* Is it memory of this process, which another one of its ranks has made? */
+static int gt_key_is_own(const struct gt_cuda_key *key)
+{
+	const struct gt_cuda_process own = gt_process_own();
+
+	return key->process.pid == own.pid && key->process.space == own.space &&
+	       key->process.device == own.device;
+}
+
+/* Whoever says so knows the job's secret, and still may be wrong. */
+static cudaError_t gt_key_check(const struct gt_cuda_key *key)
+{
+	struct cudaPointerAttributes is;
+	cudaError_t rc = cudaPointerGetAttributes(&is, key->at);
+
+	if (rc == cudaSuccess &&
+	    (is.type != cudaMemoryTypeDevice || is.device != (int)key->device))
+		rc = cudaErrorInvalidDevicePointer;
+	return rc;
+}
+
+/* Let the current device reach another one's memory. */
+static cudaError_t gt_device_reach(int device, int other)
+{
+	cudaError_t rc = device == other ? cudaSuccess
+					 : cudaDeviceEnablePeerAccess(other, 0);
+
+	if (rc != cudaErrorPeerAccessAlreadyEnabled)
+		return rc;
+	cudaGetLastError();
+	return cudaSuccess;
+}
 
 static char **gt_region_at(const struct gt_engine *engine, int region,
 			   uint32_t viewer, uint32_t rank)
@@ -119,10 +176,11 @@ static int gt_region_tell(struct gt_engine *engine, int region,
 		uint32_t r = group->first + i;
 
 		cudaSetDevice(engine->ranks[r].device);
-		keys[i].valid =
-			cudaIpcGetMemHandle(&keys[i].handle,
-					    *gt_region_at(engine, region, r,
-							  r)) == cudaSuccess;
+		keys[i].at = *gt_region_at(engine, region, r, r);
+		keys[i].device = engine->ranks[r].device;
+		keys[i].process = gt_process_own();
+		keys[i].valid = cudaIpcGetMemHandle(&keys[i].handle,
+						    keys[i].at) == cudaSuccess;
 	}
 	cudaGetLastError();
 	rc = gt_world_allgather(group->world, keys, n * sizeof(*keys), parts,
@@ -136,13 +194,22 @@ static int gt_rank_attach(struct gt_engine *engine, int region, uint32_t r,
 			  const struct gt_cuda_key *key, struct gt_err *err)
 {
 	const struct gt_process_group *group = &engine->group;
-	cudaError_t rc = key->valid ? cudaSuccess : cudaErrorNotSupported;
-	void *at;
+	int is_own = gt_key_is_own(key);
+	cudaError_t rc =
+		key->valid || is_own ? cudaSuccess : cudaErrorNotSupported;
+	void *at = key->at;
+
+	engine->same[gt_process_group_of_rank(group, r)] = (uint8_t)is_own;
 
 	for (uint32_t v = group->first; v < group->end; v++) {
 		if (rc == cudaSuccess)
 			rc = cudaSetDevice(engine->ranks[v].device);
-		if (rc == cudaSuccess)
+		if (rc == cudaSuccess && is_own)
+			rc = gt_key_check(key);
+		if (rc == cudaSuccess && is_own)
+			rc = gt_device_reach(engine->ranks[v].device,
+					     (int)key->device);
+		else if (rc == cudaSuccess)
 			rc = cudaIpcOpenMemHandle(
 				&at, key->handle,
 				cudaIpcMemLazyEnablePeerAccess);
@@ -190,7 +257,7 @@ void gt_cuda_region_detach(struct gt_engine *engine, int region, uint32_t p)
 		     r < gt_process_group_first(p + 1, processes, n); r++) {
 			char **at = gt_region_at(engine, region, v, r);
 
-			if (*at && !maps) {
+			if (*at && !maps && !engine->same[p]) {
 				cudaSetDevice(engine->ranks[v].device);
 				cudaIpcCloseMemHandle(*at);
 			}
@@ -409,6 +476,16 @@ void gt_cuda_region_retire(struct gt_engine *engine, int region)
 }
 
 /*
+ * Is a region for its own rank alone, so that making it is no meeting?  Only
+ * flows read the others' multiplied inputs.
+ */
+static int gt_region_is_own(const struct gt_engine *engine, int region)
+{
+	return region == GT_CUDA_STEP_SCRATCH ||
+	       (region == GT_CUDA_PREMUL && !engine->all_peers_reachable);
+}
+
+/*
  * On callers' streams earlier operations may still use the memory that is
  * there, and a graph for ever: it stays.  Each is twice as large as the one
  * before, so all of them are less than twice what is used.
@@ -433,7 +510,9 @@ int gt_cuda_region_grow(struct gt_engine *engine, int region, uint64_t need,
 		bytes[r] = need;
 	rc = gt_cuda_region_drop(engine, region, err);
 	if (!rc)
-		rc = gt_cuda_region_new(engine, region, bytes, err);
+		rc = gt_region_is_own(engine, region)
+			     ? gt_cuda_region_alloc(engine, region, bytes, err)
+			     : gt_cuda_region_new(engine, region, bytes, err);
 	if (!rc)
 		engine->regions[region].bytes = need;
 	free(bytes);
@@ -450,18 +529,14 @@ void gt_cuda_regions_free(struct gt_engine *engine)
 	}
 }
 
-int gt_cuda_data_grow(struct gt_engine *engine, uint64_t bytes,
-		      struct gt_err *err)
+int gt_cuda_data_remake(struct gt_engine *engine, uint64_t bytes,
+			struct gt_err *err)
 {
 	uint64_t all[GT_P2P_RANKS];
+	int rc = gt_cuda_region_drop(engine, GT_CUDA_DATA, err);
 
-	if (bytes + GT_CUDA_TAIL_BYTES <= engine->data_bytes)
-		return GT_OK;
-	if (bytes < 2 * engine->data_bytes)
-		bytes = 2 * engine->data_bytes;
 	engine->data_bytes = gt_cuda_pages(bytes + GT_CUDA_TAIL_BYTES);
 	for (uint32_t r = 0; r < engine->plan->nranks; r++)
 		all[r] = 2 * engine->data_bytes;
-	gt_cuda_region_retire(engine, GT_CUDA_DATA);
-	return gt_cuda_region_new(engine, GT_CUDA_DATA, all, err);
+	return rc ? rc : gt_cuda_region_new(engine, GT_CUDA_DATA, all, err);
 }

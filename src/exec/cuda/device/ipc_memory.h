@@ -41,9 +41,12 @@ void gt_cuda_region_retire(struct gt_engine *engine, int region);
 int gt_cuda_region_grow(struct gt_engine *engine, int region, uint64_t need,
 			const struct gt_exec_request *req, struct gt_err *err);
 
-/* Make the data region so large that an input, and an output, has `bytes`. */
-int gt_cuda_data_grow(struct gt_engine *engine, uint64_t bytes,
-		      struct gt_err *err);
+/*
+ * Make the data region anew, so large that an input, and an output, has
+ * `bytes`; of GT_P2P_RANKS ranks at most.
+ */
+int gt_cuda_data_remake(struct gt_engine *engine, uint64_t bytes,
+			struct gt_err *err);
 
 /*
  * Close what is other processes' in all regions; when all have done so, free

@@ -109,13 +109,28 @@ static int gt_peers_probe_files(struct gt_engine *engine, struct gt_err *err)
 	return rc ? rc : gt_peers_try(engine, err);
 }
 
+/* Is any process another one's neighbour in the same? */
+static int gt_peers_count_same(struct gt_engine *engine, struct gt_err *err)
+{
+	struct gt_process_group *group = &engine->group;
+	uint64_t some = 0;
+	int rc;
+
+	for (uint32_t p = 0; p < group->nprocesses; p++)
+		some |= p != group->self && engine->same[p];
+	rc = gt_world_max(group->world, &some, err);
+	engine->some_are_same = some != 0;
+	return rc;
+}
+
 int gt_cuda_peers_probe(struct gt_engine *engine, struct gt_err *err)
 {
 	struct gt_process_group *group = &engine->group;
 	int rc;
 
 	engine->reachable = calloc(group->nprocesses, 1);
-	if (!engine->reachable)
+	engine->same = calloc(group->nprocesses, 1);
+	if (!engine->reachable || !engine->same)
 		return gt_err_nomem(err);
 	engine->all_peers_reachable = 1;
 	engine->data_bytes =
@@ -126,5 +141,7 @@ int gt_cuda_peers_probe(struct gt_engine *engine, struct gt_err *err)
 	rc = gt_peers_try(engine, err);
 	if (!rc)
 		rc = gt_peers_lack(engine, err);
-	return rc > 0 ? gt_peers_probe_files(engine, err) : rc;
+	if (rc > 0)
+		rc = gt_peers_probe_files(engine, err);
+	return rc ? rc : gt_peers_count_same(engine, err);
 }

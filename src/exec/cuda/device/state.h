@@ -73,6 +73,7 @@ enum {
 enum {
 	GT_CUDA_FLAG_WORDS = 16,
 	GT_CUDA_LINE_BYTES = 128,
+	GT_CUDA_LANE_ALIGN = 4096,
 	GT_CUDA_CE_PIECES = 32,     /* of a block for copy engines, at most */
 	GT_CUDA_DETOUR_REPORTS = 1, /* a detour has the last of a rank's */
 	GT_CUDA_RETIRED_MAX = 96,   /* each twice as large as the one before */
@@ -86,10 +87,12 @@ struct gt_cuda_rank {
 	cudaEvent_t begin, end;
 	uint64_t *wrong;                  /* elements, counted on the device */
 	struct gt_kernel_report *reports; /* [nblocks], on the host */
-	struct gt_kernel_epoch *epoch;    /* of p2p kernels, on the device */
+	struct gt_kernel_epoch *epoch;    /* [lane]: of p2p kernels, on the
+					     device */
 	struct gt_cuda_tracing *tracing;  /* NULL: nothing is traced */
-	cudaStream_t side; /* beside copy engines: it reduces, keeps the own
+	cudaStream_t side;   /* beside copy engines: it reduces, keeps the own
 			      block and moves heads */
+	cudaStream_t second; /* lane 1's; NULL: there are no lanes */
 	cudaEvent_t done, reduced[GT_CUDA_CE_PIECES];
 	struct gt_cuda_detour *detour; /* p2p/detour.h; NULL: none yet */
 	struct gt_cuda_programs programs[GT_NCOLLS];
@@ -112,6 +115,7 @@ enum gt_cuda_access {
 	GT_CUDA_ACCESS_LOCAL,      /* one process, or nothing reaches there */
 	GT_CUDA_ACCESS_REGISTERED, /* everybody has opened all buffers */
 	GT_CUDA_ACCESS_STAGED,     /* over the engine's own buffers */
+	GT_CUDA_ACCESS_PULLED, /* copy engines fetch from those of the others */
 };
 
 /* Threads that carry slices between pinned FIFOs and links (proxy.c). */
@@ -126,6 +130,13 @@ struct gt_cuda_proxy {
 	} threads[GT_PROCESS_GROUP_LINKS];
 };
 
+/* Since when a process is behind others with so many operations called. */
+struct gt_cuda_late {
+	uint64_t n;
+	int64_t since_ns; /* 0: it is not */
+	int told;
+};
+
 struct gt_engine {
 	struct gt_engine_config config; /* the caller's */
 	const struct gt_plan *plan;
@@ -136,7 +147,13 @@ struct gt_engine {
 	int has_devices, is_open, failed;
 
 	/* Who reaches whose memory (device/peers.c). */
-	uint8_t *reachable;      /* [processes]: its memory can be opened */
+	uint8_t *reachable; /* [processes]: its memory can be opened */
+	/*
+	 * [processes]: it is this one, which may have several ranks of a world
+	 * each as a process of its own.
+	 */
+	uint8_t *same;
+	int some_are_same;       /* so it is for any two; all know */
 	int all_peers_reachable; /* every rank reaches every other's memory */
 	int shares_files;        /* by files, as handles cannot be opened */
 	int has_128b_stores; /* 128 bytes arrive as a whole, as LL128 needs */
@@ -147,6 +164,12 @@ struct gt_engine {
 	struct gt_cuda_region retired[GT_CUDA_RETIRED_MAX]; /* until the end */
 	uint32_t nretired;
 	uint64_t data_bytes; /* of an input, and of an output */
+	/*
+	 * Several processes on callers' streams: so much of a request goes
+	 * through what all have made at the beginning (reserve.c); 0: requests
+	 * make what they need.
+	 */
+	uint64_t reserved_bytes;
 
 	/* All processes of this host share these (engine.c). */
 	struct gt_shared_memory host_state;
@@ -157,8 +180,10 @@ struct gt_engine {
 	struct gt_shared_memory detour_slots;
 
 	/* Callers' buffers (user_buffers.h). */
-	int meets_always; /* others have opened some: every request meets */
 	struct gt_buffers *views; /* [local rank][rank], as it sees them */
+	struct gt_registration *_Atomic left; /* to be closed by and by */
+	uint64_t compared[GT_P2P_RANKS]; /* lines of ledgers, with each other */
+	struct gt_cuda_late late[GT_P2P_RANKS]; /* of processes; the watch's */
 
 	/* Sizes, alike for all requests (slicing.c). */
 	struct gt_cuda_slicing max_slicing; /* what FIFOs have room for */
@@ -181,6 +206,12 @@ struct gt_engine {
 	/* The request that runs. */
 	struct gt_algo_choice choice;
 	enum gt_cuda_access access; /* on callers' streams */
+	uint64_t piece_count;       /* elements of a block that go at a time */
+	/*
+	 * Pieces go in two lanes, each with flags and numbers of its own and a
+	 * half of what is reserved, so that one copies while the other waits.
+	 */
+	uint32_t lane;
 	struct gt_cuda_slicing slicing;
 	struct gt_layout layouts[GT_KERNEL_CHANNELS];
 	uint32_t nlanes;    /* of its collective */
@@ -214,8 +245,7 @@ static inline int gt_choice_is_scratch_reduce(
  */
 static inline int gt_cuda_pulls(const struct gt_engine *engine)
 {
-	return engine->access == GT_CUDA_ACCESS_STAGED &&
-	       engine->choice.protocol == GT_PROTOCOL_CE;
+	return engine->access == GT_CUDA_ACCESS_PULLED;
 }
 
 /*
@@ -257,14 +287,30 @@ static inline int gt_cuda_may_overlap(const struct gt_engine *engine,
 	return max_blocks >= engine->processors;
 }
 
-/* The rank's part of a region, at the address that a local rank sees. */
+/* What a lane has of what all pieces share. */
+static inline uint64_t gt_cuda_lane_bytes(const struct gt_engine *engine,
+					  int region)
+{
+	uint64_t all = region == GT_CUDA_SCRATCH ? engine->regions[region].bytes
+		       : region == GT_CUDA_DATA || region == GT_CUDA_PREMUL
+			       ? engine->reserved_bytes
+			       : 0;
+
+	return all / 2 / GT_CUDA_LANE_ALIGN * GT_CUDA_LANE_ALIGN;
+}
+
+/*
+ * The rank's part of a region, of the lane that goes on, at the address that a
+ * local rank sees.
+ */
 static inline char *gt_cuda_region_at(const struct gt_engine *engine,
 				      int region, uint32_t viewer,
 				      uint32_t rank)
 {
-	return engine->regions[region]
-		.at[(viewer - engine->group.first) * engine->plan->nranks +
-		    rank];
+	return engine->regions[region].at[(viewer - engine->group.first) *
+						  engine->plan->nranks +
+					  rank] +
+	       engine->lane * gt_cuda_lane_bytes(engine, region);
 }
 
 /* An input may begin behind any boundary of so many bytes, which a pack has. */

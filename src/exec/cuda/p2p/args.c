@@ -138,7 +138,7 @@ struct gt_kernel_guard gt_cuda_guard_of(const struct gt_engine *engine,
 	const struct gt_engine_config *config = &engine->config;
 	const struct gt_cuda_rank *me = &engine->ranks[rank];
 	struct gt_kernel_guard guard = {
-		.epoch = me->epoch,
+		.epoch = me->epoch + engine->lane,
 		.watch = engine->watch,
 		.reports = me->reports,
 		.timeout_ns = (uint64_t)config->timeout_ns,

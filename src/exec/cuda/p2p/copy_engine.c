@@ -226,20 +226,43 @@ static uint64_t gt_ce_head(const struct gt_ce *at)
 /* From here on a detour may go beside what follows. */
 static void gt_ce_detour(struct gt_ce *at)
 {
-	if (at->req->part_count && at->rc == cudaSuccess)
+	if (gt_cuda_takes_detour(at->engine, at->req) && at->rc == cudaSuccess)
 		gt_ce_try(at, (cudaError_t)gt_cuda_detour_begin(at->engine,
 								at->rank));
+}
+
+/*
+ * What is staged has no gaps, as the blocks of a part of the request have in
+ * the callers' buffers: find where block b of rank r's input lies.
+ */
+static char *gt_ce_staged_block(const struct gt_ce *at, uint32_t r, uint32_t b)
+{
+	uint64_t pitch = at->flow.in_stride ? at->flow.count : 0;
+
+	return gt_ce_staged_input(at, r) + b * pitch * at->elem_bytes;
 }
 
 /* Let others find this rank's input, if they get any of it. */
 static void gt_ce_stage(struct gt_ce *at)
 {
+	uint32_t others = at->flow.to & ~(1u << at->rank);
+	uint64_t bytes = at->flow.count * at->elem_bytes;
 	struct gt_cuda_span span =
 		gt_cuda_span_of(at->engine, at->req, at->rank, at->rank);
 
-	if (at->flow.to & ~(1u << at->rank))
+	if (!others)
+		return;
+	if (!at->req->part_count) /* nothing is left out between blocks */
+		bytes = span.input_count * at->elem_bytes;
+	if (!at->req->part_count || !at->flow.in_stride) {
 		gt_ce_copy(at, gt_ce_staged_input(at, at->rank), at->input,
-			   span.input_count * at->elem_bytes);
+			   bytes);
+		return;
+	}
+	for (uint32_t d = 0; d < at->flow.nranks; d++)
+		if (others >> d & 1)
+			gt_ce_copy(at, gt_ce_staged_block(at, at->rank, d),
+				   gt_ce_from(at, d), bytes);
 }
 
 /* Fetch the blocks that others have for this rank, or their sums. */
@@ -251,9 +274,7 @@ static void gt_ce_pull(struct gt_ce *at, int sums)
 	for (uint32_t i = 1; i < flow->nranks; i++) {
 		uint32_t s = gt_ce_peer(at, i);
 		const char *from = sums ? gt_ce_staged_output(at, s) + s * out
-					: gt_ce_staged_input(at, s) +
-						   at->rank * flow->in_stride *
-							   at->elem_bytes;
+					: gt_ce_staged_block(at, s, at->rank);
 
 		if (sums || flow->from >> s & 1)
 			gt_ce_copy(at, at->output + s * out, from,
@@ -299,7 +320,11 @@ static void gt_ce_blocks(struct gt_ce *at)
 		gt_ce_block_reduce(at, flow->to & ~own, head / at->elem_bytes,
 				   GT_CE_BEGIN);
 	if (own) /* takes no detour */
-		gt_ce_block_reduce(at, own, at->req->count, 0);
+		gt_ce_block_reduce(at, own,
+				   gt_cuda_takes_detour(at->engine, at->req)
+					   ? at->req->count
+					   : flow->count,
+				   0);
 	gt_ce_detour(at);
 	if (gt_cuda_pulls(at->engine))
 		gt_ce_pull(at, 0);
@@ -431,7 +456,7 @@ int gt_cuda_ce_launch(const struct gt_engine *engine,
 		gt_ce_pipeline(&at);
 	else
 		gt_ce_blocks(&at);
-	if (req->part_count && at.rc == cudaSuccess)
+	if (gt_cuda_takes_detour(engine, req) && at.rc == cudaSuccess)
 		gt_ce_try(&at, (cudaError_t)gt_cuda_detour_launch(engine, req,
 								  rank));
 	gt_ce_barrier(&at, GT_CE_END, at.me->stream);
@@ -439,7 +464,7 @@ int gt_cuda_ce_launch(const struct gt_engine *engine,
 }
 
 /* Make the streams and events of a rank. */
-static cudaError_t gt_ce_open(struct gt_cuda_rank *me)
+static cudaError_t gt_ce_open(struct gt_cuda_rank *me, int lanes)
 {
 	cudaError_t rc = cudaSetDevice(me->device);
 	int first = 0;
@@ -449,6 +474,9 @@ static cudaError_t gt_ce_open(struct gt_cuda_rank *me)
 		rc = cudaDeviceGetStreamPriorityRange(NULL, &first);
 	if (rc == cudaSuccess && !me->side)
 		rc = cudaStreamCreateWithPriority(&me->side,
+						  cudaStreamNonBlocking, first);
+	if (rc == cudaSuccess && lanes && !me->second)
+		rc = cudaStreamCreateWithPriority(&me->second,
 						  cudaStreamNonBlocking, first);
 	if (rc == cudaSuccess && !me->done)
 		rc = cudaEventCreateWithFlags(&me->done,
@@ -460,9 +488,8 @@ static cudaError_t gt_ce_open(struct gt_cuda_rank *me)
 	return rc;
 }
 
-/* How many bytes of scratch does any rank take? */
-static uint64_t gt_ce_bytes(const struct gt_engine *engine,
-			    const struct gt_exec_request *req)
+uint64_t gt_cuda_scratch_bytes(const struct gt_engine *engine,
+			       const struct gt_exec_request *req)
 {
 	uint64_t most = 0;
 
@@ -489,16 +516,25 @@ static uint64_t gt_ce_bytes(const struct gt_engine *engine,
 int gt_cuda_ce_need(struct gt_engine *engine, const struct gt_exec_request *req,
 		    struct gt_err *err)
 {
-	uint64_t need = gt_ce_bytes(engine, req);
+	int rc = gt_cuda_ce_open(engine, err);
 
+	return rc ? rc
+		  : gt_cuda_region_grow(engine, GT_CUDA_SCRATCH,
+					gt_cuda_scratch_bytes(engine, req), req,
+					err);
+}
+
+int gt_cuda_ce_open(struct gt_engine *engine, struct gt_err *err)
+{
 	for (uint32_t r = engine->group.first; r < engine->group.end; r++) {
-		cudaError_t done = gt_ce_open(&engine->ranks[r]);
+		cudaError_t done = gt_ce_open(&engine->ranks[r],
+					      engine->reserved_bytes != 0);
 
 		if (done != cudaSuccess)
 			return gt_cuda_fail(engine, r, (int)done,
 					    "make a stream", err);
 	}
-	return gt_cuda_region_grow(engine, GT_CUDA_SCRATCH, need, req, err);
+	return GT_OK;
 }
 
 void gt_cuda_ce_release(struct gt_engine *engine)
@@ -514,5 +550,7 @@ void gt_cuda_ce_release(struct gt_engine *engine)
 				cudaEventDestroy(me->reduced[k]);
 		if (me->side)
 			cudaStreamDestroy(me->side);
+		if (me->second)
+			cudaStreamDestroy(me->second);
 	}
 }

@@ -1,13 +1,19 @@
 /*
  * Detours: the last elements of every block go through the host's memory, over
  * PCIe, beside those that go over NVLink.  Everything else of the engine knows
- * only these functions, and a request's part_count, which is not 0 when a part
- * of it takes a detour.
+ * only these functions.
  */
 #ifndef GT_EXEC_CUDA_P2P_DETOUR_H
 #define GT_EXEC_CUDA_P2P_DETOUR_H
 
 #include "exec/cuda/device/state.h"
+
+/* Does a part of the request take a detour, and not only come later? */
+static inline int gt_cuda_takes_detour(const struct gt_engine *engine,
+				       const struct gt_exec_request *req)
+{
+	return req->part_count && engine->choice.detour_permille;
+}
 
 /* Ask all processes whether there are to be detours: a meeting. */
 int gt_cuda_detour_open(struct gt_engine *engine, struct gt_err *err);
@@ -34,6 +40,12 @@ uint32_t gt_cuda_detour_leaves(const struct gt_algo_choice *choice,
  * chosen again, which refuses it if it names a choice with a detour.
  */
 int gt_cuda_detour_need(struct gt_engine *engine, struct gt_err *err);
+
+/*
+ * Several processes on callers' streams make it when they register buffers, if
+ * any request may want it, and have none before: a meeting.
+ */
+int gt_cuda_detour_reserve(struct gt_engine *engine, struct gt_err *err);
 
 /*
  * Say what of a request does not take the detour; part_count is 0 if that is

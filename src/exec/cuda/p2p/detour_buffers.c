@@ -187,14 +187,12 @@ static void gt_detour_forgo(struct gt_engine *engine, const char *why)
 	gt_process_group_notice(&engine->group, 1, text);
 }
 
-int gt_cuda_detour_need(struct gt_engine *engine, struct gt_err *err)
+static int gt_detour_make_all(struct gt_engine *engine, struct gt_err *err)
 {
 	struct gt_world *world = engine->group.world;
 	struct gt_err why;
 	int rc;
 
-	if (!engine->choice.detour_permille || engine->detour_slots.base)
-		return GT_OK;
 	gt_err_init(&why);
 	rc = gt_detour_share(engine, &why);
 	for (uint32_t r = engine->group.first; !rc && r < engine->group.end;
@@ -214,4 +212,24 @@ int gt_cuda_detour_need(struct gt_engine *engine, struct gt_err *err)
 		return GT_OK;
 	gt_detour_forgo(engine, why.text);
 	return GT_ENO;
+}
+
+int gt_cuda_detour_need(struct gt_engine *engine, struct gt_err *err)
+{
+	return engine->choice.detour_permille && !engine->detour_slots.base
+		       ? gt_detour_make_all(engine, err)
+		       : GT_OK;
+}
+
+int gt_cuda_detour_reserve(struct gt_engine *engine, struct gt_err *err)
+{
+	const struct gt_plan *plan = engine->plan;
+	int wanted = engine->config.best && plan->nranks == 2, rc;
+
+	for (uint32_t i = 0; !engine->config.best && i < plan->nselect; i++)
+		wanted |= plan->select[i].detour_permille != 0;
+	if (!wanted || !engine->has_detours || engine->detour_slots.base)
+		return GT_OK;
+	rc = gt_detour_make_all(engine, err);
+	return rc == GT_ENO ? GT_OK : rc;
 }

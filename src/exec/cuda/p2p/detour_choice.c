@@ -38,7 +38,8 @@ static const char *gt_detour_fault(const struct gt_engine *engine,
 				   const struct gt_exec_request *req,
 				   const struct gt_algo_choice *choice)
 {
-	if (!engine->has_detours)
+	if (!engine->has_detours ||
+	    (engine->reserved_bytes && !engine->detour_slots.base))
 		return "there are no detours: GPUs on one host, all on NVLink, "
 		       "have them, where there is memory for them";
 	if (!gt_detour_is_possible(choice->algo, choice->protocol, req->coll))

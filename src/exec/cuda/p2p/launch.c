@@ -9,6 +9,7 @@
 #include "exec/cuda/device/ipc_memory.h"
 #include "exec/cuda/device/state.h"
 #include "exec/cuda/device/trace_record.h"
+#include "exec/cuda/p2p/detour.h"
 #include "plan/ir/plan.h"
 
 enum {
@@ -27,7 +28,7 @@ struct gt_kernel_grid gt_cuda_p2p_grid(const struct gt_engine *engine,
 		.threads = engine->choice.threads,
 		/* Not early where it forks. */
 		.overlaps =
-			!req->part_count &&
+			!gt_cuda_takes_detour(engine, req) &&
 			gt_cuda_may_overlap(engine, engine->choice.max_blocks),
 		.stream = engine->ranks[rank].stream};
 }

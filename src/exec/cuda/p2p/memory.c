@@ -53,25 +53,32 @@ char *gt_cuda_ll_buffer_at(const struct gt_engine *engine, uint32_t viewer,
 	       (ll128 ? gt_ll_buffers_bytes(engine, 0) : 0);
 }
 
+/* Of one lane. */
+static uint64_t gt_p2p_flags_bytes(const struct gt_engine *engine)
+{
+	return (uint64_t)engine->processors * GT_P2P_RANKS * sizeof(uint64_t);
+}
+
 uint64_t *gt_cuda_p2p_flags(const struct gt_engine *engine, uint32_t viewer,
 			    uint32_t rank)
 {
 	char *mail = gt_cuda_ll_buffer_at(engine, viewer, rank, 1);
 
-	return (void *)(mail + gt_ll_buffers_bytes(engine, 1));
+	return (void *)(mail + gt_ll_buffers_bytes(engine, 1) +
+			engine->lane * gt_p2p_flags_bytes(engine));
 }
 
 /* Make LL buffers, flags and epochs in the ranks' memory, zeros. */
 static int gt_p2p_alloc(struct gt_engine *engine, struct gt_err *err)
 {
-	uint64_t flags =
-		(uint64_t)engine->processors * GT_P2P_RANKS * sizeof(uint64_t);
+	const size_t epochs = 2 * sizeof(struct gt_kernel_epoch);
 	uint64_t bytes[GT_P2P_RANKS];
 	int rc;
 
 	for (uint32_t r = 0; r < engine->plan->nranks; r++)
 		bytes[r] = gt_ll_buffers_bytes(engine, 0) +
-			   gt_ll_buffers_bytes(engine, 1) + flags;
+			   gt_ll_buffers_bytes(engine, 1) +
+			   2 * gt_p2p_flags_bytes(engine);
 	rc = gt_cuda_region_new(engine, GT_CUDA_LL_BUFFERS, bytes, err);
 	for (uint32_t r = engine->group.first; !rc && r < engine->group.end;
 	     r++) {
@@ -79,11 +86,9 @@ static int gt_p2p_alloc(struct gt_engine *engine, struct gt_err *err)
 		cudaError_t done = cudaSetDevice(me->device);
 
 		if (done == cudaSuccess)
-			done = cudaMalloc((void **)&me->epoch,
-					  sizeof(*me->epoch));
+			done = cudaMalloc((void **)&me->epoch, epochs);
 		if (done == cudaSuccess)
-			done = cudaMemsetAsync(me->epoch, 0, sizeof(*me->epoch),
-					       me->own);
+			done = cudaMemsetAsync(me->epoch, 0, epochs, me->own);
 		if (done == cudaSuccess)
 			done = cudaStreamSynchronize(me->own);
 		if (done == cudaSuccess)

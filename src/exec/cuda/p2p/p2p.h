@@ -116,7 +116,12 @@ int gt_cuda_premul_launch(const struct gt_engine *engine,
 
 /* copy_engine.c: blocks by copy engines, and reductions beside them. */
 
-/* Make streams, events and scratch, unless they are there. */
+/* How many bytes of scratch does any rank take by engine->choice? */
+uint64_t gt_cuda_scratch_bytes(const struct gt_engine *engine,
+			       const struct gt_exec_request *req);
+
+/* Make streams and events, and with _need scratch, unless they are there. */
+int gt_cuda_ce_open(struct gt_engine *engine, struct gt_err *err);
 int gt_cuda_ce_need(struct gt_engine *engine, const struct gt_exec_request *req,
 		    struct gt_err *err);
 void gt_cuda_ce_release(struct gt_engine *engine);

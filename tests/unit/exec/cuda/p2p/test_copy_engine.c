@@ -311,6 +311,7 @@ static void run(const struct gt_exec_request *req)
 {
 	fill(req);
 	world.head_bytes = world.begins = world.detours = 0;
+	world.engine.choice.detour_permille = req->part_count ? 100 : 0;
 	for (uint32_t r = 0; r < world.plan.nranks; r++)
 		assert_int_equal(gt_cuda_ce_launch(&world.engine, req, r), 0);
 	for (uint32_t r = 0; r < world.plan.nranks; r++)
@@ -440,7 +441,7 @@ static void test_pulls(void **state)
 	(void)state;
 	for (uint32_t n = 1; n <= RANKS; n++) {
 		open_world(n, (RANKS + 1) * SMALL_BYTES);
-		world.engine.access = GT_CUDA_ACCESS_STAGED;
+		world.engine.access = GT_CUDA_ACCESS_PULLED;
 		for (uint32_t i = 0; i < NCOLLS * 3 * 2 * n; i++) {
 			req.root = i % n;
 			req.coll = colls[i / n % NCOLLS];
@@ -458,6 +459,66 @@ static void test_pulls(void **state)
 			for (uint32_t r = 0; r < n; r++)
 				check(&req, r);
 			assert_int_equal(world.head_bytes, 0);
+		}
+		close_world();
+	}
+}
+
+/* One part of every block, from callers' buffers that hold all of them. */
+static void pull_piece(struct gt_exec_request *req, uint64_t first,
+		       uint64_t count)
+{
+	uint64_t most = 2 * world.engine.data_bytes;
+	uint32_t n = world.plan.nranks;
+	char *before[RANKS];
+
+	req->part_first = first;
+	req->part_count = count;
+	for (uint32_t r = 0; r < n; r++) {
+		before[r] = malloc(most);
+		memcpy(before[r], world.callers[r], most);
+	}
+	for (uint32_t i = 0; i < 2 * n; i++) {
+		for (uint32_t r = 0; i % n == 0 && r < n; r++) {
+			memset(world.written[r], 0, most);
+			memset(world.written_callers[r], 0, most);
+			memcpy(world.callers[r], before[r], most);
+		}
+		assert_int_equal(gt_cuda_ce_launch(&world.engine, req, i % n),
+				 0);
+	}
+	for (uint32_t r = 0; r < n; r++)
+		free(before[r]);
+	req->part_first = req->part_count = 0;
+}
+
+/* Pieces of a request come to where all of it would at once. */
+static void test_pulls_pieces(void **state)
+{
+	static const uint64_t counts[] = {2, 1031, SMALL_BYTES};
+	struct gt_exec_request req = {.op = GT_REDOP_SUM,
+				      .dtype = GT_DTYPE_INT8};
+
+	(void)state;
+	for (uint32_t n = 2; n <= RANKS; n++) {
+		open_world(n, (RANKS + 1) * SMALL_BYTES);
+		world.engine.access = GT_CUDA_ACCESS_PULLED;
+		for (uint32_t i = 0; i < NCOLLS * 3 * 2 * n; i++) {
+			uint64_t piece, first = 0;
+
+			req.root = i % n;
+			req.coll = colls[i / n % NCOLLS];
+			req.inplace = i / n / NCOLLS % 2;
+			req.count = counts[i / n / NCOLLS / 2];
+			fill_callers(&req);
+			for (; first < req.count; first += piece) {
+				piece = (req.count + 2) / 3;
+				if (piece > req.count - first)
+					piece = req.count - first;
+				pull_piece(&req, first, piece);
+			}
+			for (uint32_t r = 0; r < n; r++)
+				check(&req, r);
 		}
 		close_world();
 	}
@@ -488,8 +549,11 @@ static void test_edges(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_small), cmocka_unit_test(test_head),
-		cmocka_unit_test(test_heads), cmocka_unit_test(test_pulls),
+		cmocka_unit_test(test_small),
+		cmocka_unit_test(test_head),
+		cmocka_unit_test(test_heads),
+		cmocka_unit_test(test_pulls),
+		cmocka_unit_test(test_pulls_pieces),
 		cmocka_unit_test(test_edges),
 	};
 

@@ -1,0 +1,280 @@
+/*
+ * Puts requests on callers' streams.  Of several processes none knows where the
+ * others' buffers are, so what reaches into them goes through the engine's own,
+ * which have a fixed size: piece by piece on the stream, without a host that
+ * waits.  Pieces are the same part of every block.  All processes cut alike,
+ * because nothing of it depends on where buffers are.
+ */
+#include "exec/cuda/requests.h"
+
+#include "base/err.h"
+#include "exec/cuda/device/state.h"
+#include "exec/cuda/p2p/p2p.h"
+
+enum {
+	/* Of each rank's part of a piece: kernels move whole packs. */
+	GT_PIECE_GRAIN_BYTES = 4096,
+	/*
+	 * A piece by copy engines is some ten to thirty commands, and a GPU's
+	 * queue has room for a thousand: who puts more on it waits for them,
+	 * and a thread that has several ranks would wait for itself.
+	 */
+	GT_PIECES_CE_MOST = 16,
+};
+
+/* Elements [first, first + count) of every block. */
+struct gt_piece {
+	uint64_t first, count;
+};
+
+static uint64_t gt_pieces_blocks(const struct gt_engine *engine,
+				 const struct gt_exec_request *req)
+{
+	return gt_coll_has_blocks(req->coll) ? engine->plan->nranks : 1;
+}
+
+/* A piece as a request in the engine's own buffers, in which it has no gaps. */
+static struct gt_exec_request gt_piece_staged(const struct gt_exec_request *req,
+					      uint64_t count)
+{
+	struct gt_exec_request staged = *req;
+
+	staged.count = count;
+	staged.buffers = NULL;
+	staged.inplace = 0;
+	staged.shift = 0;
+	return staged;
+}
+
+/*
+ * May pieces go in two lanes?  Not what reaches into callers' buffers, which is
+ * a few pieces at most; and nothing that waits for other ranks in so many
+ * blocks that those of one lane could keep the other's from starting.
+ */
+static int gt_pieces_have_lanes(const struct gt_engine *engine)
+{
+	const struct gt_algo_choice *choice = &engine->choice;
+
+	/* Ranks that share a GPU in one process may share a queue there. */
+	if (engine->sharers && engine->some_are_same)
+		return 0;
+	return engine->ranks[engine->group.first].second &&
+	       (engine->access == GT_CUDA_ACCESS_STAGED ||
+		engine->access == GT_CUDA_ACCESS_PULLED) &&
+	       (choice->waits_apart ||
+		(choice->protocol == GT_PROTOCOL_CE &&
+		 2 * choice->blocks <= engine->processors));
+}
+
+/*
+ * Is there room for so many elements of every block at once, in all that is
+ * reserved or in the half that a lane has?
+ */
+static int gt_piece_fits(const struct gt_engine *engine,
+			 const struct gt_exec_request *req, uint64_t count,
+			 int halves)
+{
+	uint64_t room = halves ? gt_cuda_lane_bytes(engine, GT_CUDA_DATA)
+			       : engine->reserved_bytes;
+	uint64_t scratch = halves ? gt_cuda_lane_bytes(engine, GT_CUDA_SCRATCH)
+				  : engine->regions[GT_CUDA_SCRATCH].bytes;
+	uint64_t bytes = gt_pieces_blocks(engine, req) * count *
+			 gt_dtype_bytes(req->dtype);
+	struct gt_exec_request piece = gt_piece_staged(req, count);
+	int is_flow = gt_choice_is_p2p(&engine->choice);
+	int is_held = engine->access == GT_CUDA_ACCESS_STAGED ||
+		      engine->access == GT_CUDA_ACCESS_PULLED ||
+		      gt_exec_request_premultiplies(req);
+
+	if (is_held && bytes > room)
+		return 0;
+	/* In place an input is copied aside, if it is on any rank. */
+	piece.inplace = engine->access == GT_CUDA_ACCESS_REGISTERED;
+	return !is_flow || gt_cuda_scratch_bytes(engine, &piece) <= scratch;
+}
+
+/* Find the most elements that go at once, in pieces of equal size. */
+static uint64_t gt_pieces_cut(const struct gt_engine *engine,
+			      const struct gt_exec_request *req)
+{
+	uint64_t grain = GT_PIECE_GRAIN_BYTES / gt_dtype_bytes(req->dtype) *
+			 engine->plan->nranks;
+	uint64_t count = req->count, pieces = 1;
+	int halves = gt_pieces_have_lanes(engine);
+
+	if (!engine->reserved_bytes || gt_piece_fits(engine, req, count, 0))
+		return count;
+	do {
+		pieces++;
+		count = (req->count + pieces - 1) / pieces;
+		count = (count + grain - 1) / grain * grain;
+	} while (count > grain && !gt_piece_fits(engine, req, count, halves));
+	return count;
+}
+
+/* Go by direct stores, which are few commands, in the engine's buffers. */
+static void gt_pieces_go_direct(struct gt_engine *engine,
+				const struct gt_exec_request *req)
+{
+	engine->choice = (struct gt_algo_choice){
+		.algo = req->coll == GT_COLL_ALLREDUCE ? GT_ALGO_TWO_SHOT
+						       : GT_ALGO_ONE_SHOT,
+		.protocol = GT_PROTOCOL_DIRECT,
+		.waits_apart = (uint8_t)engine->config.overlap,
+		.max_blocks = engine->choice.max_blocks};
+	engine->access = GT_CUDA_ACCESS_STAGED;
+}
+
+/*
+ * What cannot go at once and would be multiplied or copied aside as a whole
+ * goes through the engine's buffers instead, which any flow can.
+ */
+static void gt_pieces_reroute(struct gt_engine *engine,
+			      const struct gt_exec_request *req)
+{
+	enum gt_protocol protocol = engine->choice.protocol;
+	int aside = gt_exec_request_premultiplies(req) ||
+		    req->coll == GT_COLL_ALLTOALL;
+
+	if (!aside || !engine->reserved_bytes ||
+	    engine->access == GT_CUDA_ACCESS_STAGED ||
+	    engine->access == GT_CUDA_ACCESS_PULLED ||
+	    gt_piece_fits(engine, req, req->count, 0))
+		return;
+	engine->access = GT_CUDA_ACCESS_STAGED;
+	if (protocol != GT_PROTOCOL_DIRECT && protocol != GT_PROTOCOL_CE)
+		gt_pieces_go_direct(engine, req);
+}
+
+int gt_cuda_pieces_prepare(struct gt_engine *engine,
+			   const struct gt_exec_request *req,
+			   struct gt_err *err)
+{
+	struct gt_exec_request piece = *req;
+	struct gt_algo_choice choice;
+
+	gt_pieces_reroute(engine, req);
+	engine->piece_count = gt_pieces_cut(engine, req);
+	if (engine->some_are_same &&
+	    engine->choice.protocol == GT_PROTOCOL_CE &&
+	    engine->piece_count < req->count / GT_PIECES_CE_MOST) {
+		gt_pieces_go_direct(engine, req);
+		engine->piece_count = gt_pieces_cut(engine, req);
+	}
+	if (engine->access == GT_CUDA_ACCESS_LOCAL)
+		return gt_cuda_prepare(engine, req, err);
+	/* A piece goes as all of it would, which a smaller request might not.
+	 * A detour takes time to fill, and is made for what is reached. */
+	choice = engine->choice;
+	if (engine->access != GT_CUDA_ACCESS_REGISTERED ||
+	    engine->piece_count < req->count)
+		choice.detour_permille = 0;
+	piece.choice = &choice;
+	if (engine->access != GT_CUDA_ACCESS_REGISTERED)
+		piece = gt_piece_staged(&piece, engine->piece_count);
+	else if (engine->piece_count < req->count)
+		piece.part_count = engine->piece_count;
+	return gt_cuda_prepare(engine, &piece, err);
+}
+
+/* Copy a rank's part of a piece to the engine's own buffer, or from there. */
+static cudaError_t gt_piece_copy(const struct gt_engine *engine,
+				 const struct gt_exec_request *req,
+				 const struct gt_piece *piece, uint32_t rank,
+				 int is_input)
+{
+	struct gt_exec_request staged = gt_piece_staged(req, piece->count);
+	struct gt_cuda_span own = gt_cuda_span_of(engine, req, rank, rank);
+	struct gt_cuda_span via = gt_cuda_span_of(engine, &staged, rank, rank);
+	uint64_t elem = gt_dtype_bytes(req->dtype);
+	uint64_t all = is_input ? own.input_count : own.output_count;
+	uint64_t blocks = req->count ? all / req->count : 0;
+	uint64_t pitch = req->count * elem, bytes = piece->count * elem;
+	cudaError_t rc = cudaSuccess;
+
+	if (piece->count == req->count) { /* no gaps */
+		bytes *= blocks;
+		blocks = blocks > 0;
+	}
+	for (uint64_t b = 0; rc == cudaSuccess && bytes && b < blocks; b++) {
+		uint64_t there = b * pitch + piece->first * elem;
+
+		rc = cudaMemcpyAsync(
+			is_input ? via.input + b * bytes : own.output + there,
+			is_input ? own.input + there : via.output + b * bytes,
+			bytes, cudaMemcpyDeviceToDevice,
+			engine->ranks[rank].stream);
+	}
+	return rc;
+}
+
+/* From the caller's buffer over the engine's to the caller's. */
+static cudaError_t gt_piece_enqueue_staged(struct gt_engine *engine,
+					   const struct gt_exec_request *req,
+					   const struct gt_piece *piece,
+					   uint32_t rank)
+{
+	struct gt_exec_request staged = gt_piece_staged(req, piece->count);
+	cudaError_t rc = gt_piece_copy(engine, req, piece, rank, 1);
+
+	if (rc == cudaSuccess)
+		rc = (cudaError_t)gt_cuda_enqueue(engine, &staged, rank, 1);
+	return rc == cudaSuccess ? gt_piece_copy(engine, req, piece, rank, 0)
+				 : rc;
+}
+
+/* Let what comes on `to` wait for what is on `from`. */
+static cudaError_t gt_lane_after(const struct gt_cuda_rank *me, cudaStream_t to,
+				 cudaStream_t from)
+{
+	cudaError_t rc = cudaEventRecord(me->done, from);
+
+	return rc == cudaSuccess ? cudaStreamWaitEvent(to, me->done, 0) : rc;
+}
+
+static cudaError_t gt_piece_enqueue(struct gt_engine *engine,
+				    const struct gt_exec_request *req,
+				    const struct gt_piece *piece, uint32_t rank)
+{
+	struct gt_exec_request part = *req;
+
+	if (engine->access == GT_CUDA_ACCESS_STAGED)
+		return gt_piece_enqueue_staged(engine, req, piece, rank);
+	if (piece->count < req->count) {
+		part.part_first = piece->first;
+		part.part_count = piece->count;
+	}
+	return (cudaError_t)gt_cuda_enqueue(engine, &part, rank, 1);
+}
+
+/*
+ * All ranks put pieces in the same order, and nothing of one waits for a later
+ * one, so they end in whatever way streams share queues.
+ */
+int gt_cuda_pieces_enqueue(struct gt_engine *engine,
+			   const struct gt_exec_request *req, uint32_t rank)
+{
+	struct gt_piece piece = {0, engine->piece_count};
+	struct gt_cuda_rank *me = &engine->ranks[rank];
+	int lanes = piece.count < req->count && gt_pieces_have_lanes(engine);
+	cudaStream_t streams[2] = {me->stream, lanes ? me->second : NULL};
+	cudaError_t rc = cudaSuccess;
+
+	if (lanes)
+		rc = gt_lane_after(me, streams[1], streams[0]);
+	for (uint32_t k = 0; rc == cudaSuccess; k++) {
+		if (piece.count > req->count - piece.first)
+			piece.count = req->count - piece.first;
+		engine->lane = lanes ? k % 2 : 0;
+		me->stream = streams[engine->lane];
+		rc = gt_piece_enqueue(engine, req, &piece, rank);
+		piece.first += piece.count;
+		if (piece.first >= req->count)
+			break;
+	}
+	engine->lane = 0;
+	me->stream = streams[0];
+	if (lanes && rc == cudaSuccess)
+		rc = gt_lane_after(me, streams[0], streams[1]);
+	return (int)rc;
+}

@@ -1,0 +1,125 @@
+/*
+ * Makes beforehand what requests of several processes on callers' streams go
+ * through.  Making it later would be a meeting, in which a host waits for
+ * others that may wait for it, and kernels that are loaded late wait for those
+ * that run.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "exec/cuda/device/ipc_memory.h"
+#include "exec/cuda/device/state.h"
+#include "exec/cuda/fifos.h"
+#include "exec/cuda/p2p/detour.h"
+#include "exec/cuda/p2p/p2p.h"
+#include "exec/cuda/requests.h"
+#include "world/world.h"
+
+enum {
+	GT_RESERVE_MIB = 64,
+	GT_RESERVE_MIB_LEAST =
+		4, /* a grain of every block of 16 ranks, twice */
+	GT_RESERVE_MIB_MOST = 4096,
+	GT_RESERVE_MIB_BITS = 20,
+	/* Blocks of scratch begin at lines, and may lie off their begin. */
+	GT_RESERVE_SCRATCH_MOST = 256 << 20,
+	GT_RESERVE_EDGE_BYTES = 2 * GT_CUDA_LINE_BYTES * GT_P2P_RANKS,
+};
+
+static int gt_reserve_read(uint64_t *mib, struct gt_err *err)
+{
+	const char *text = getenv("GTOPO_REGION_MIB");
+	char *end;
+
+	*mib = GT_RESERVE_MIB;
+	if (!text || !*text)
+		return GT_OK;
+	errno = 0;
+	*mib = strtoull(text, &end, 10);
+	if (!errno && !*end && *text != '-' && *mib >= GT_RESERVE_MIB_LEAST &&
+	    *mib <= GT_RESERVE_MIB_MOST)
+		return GT_OK;
+	return gt_err_set(err, GT_EINPUT, NULL,
+			  "GTOPO_REGION_MIB '%s' is no number from %d to %d",
+			  text, GT_RESERVE_MIB_LEAST, GT_RESERVE_MIB_MOST);
+}
+
+/* All processes have the same, or none goes on. */
+static int gt_reserve_agree(struct gt_engine *engine, struct gt_err *err)
+{
+	struct gt_world *world = engine->group.world;
+	uint64_t mib, most, least;
+	int rc = gt_reserve_read(&mib, err);
+
+	rc = gt_world_agree(world, rc, err);
+	most = mib;
+	least = UINT64_MAX - mib;
+	if (!rc)
+		rc = gt_world_max(world, &most, err);
+	if (!rc)
+		rc = gt_world_max(world, &least, err);
+	least = UINT64_MAX - least;
+	if (!rc && least != most)
+		rc = gt_err_set(err, GT_EINPUT, NULL,
+				"GTOPO_REGION_MIB is %" PRIu64
+				" in one process and %" PRIu64
+				" in another one",
+				least, most);
+	engine->reserved_bytes = mib << GT_RESERVE_MIB_BITS;
+	return rc;
+}
+
+/* Buffers of flows, and their kernels for all types. */
+static int gt_reserve_flows(struct gt_engine *engine, struct gt_err *err)
+{
+	const struct gt_exec_request none = {.count = 0};
+	uint64_t bytes = engine->reserved_bytes + 2 * GT_RESERVE_EDGE_BYTES;
+	int rc = gt_cuda_data_remake(engine, engine->reserved_bytes, err);
+
+	if (!rc)
+		rc = gt_cuda_region_grow(engine, GT_CUDA_SCRATCH, bytes, &none,
+					 err);
+	if (!rc)
+		rc = gt_cuda_region_grow(engine, GT_CUDA_PREMUL, bytes, &none,
+					 err);
+	for (int dtype = 0; !rc && dtype < GT_NDTYPES; dtype++)
+		rc = gt_cuda_p2p_open(engine, (enum gt_dtype)dtype, err);
+	return rc ? rc : gt_cuda_ce_open(engine, err);
+}
+
+/*
+ * Registered buffers are reached as a whole, by operations that need scratch,
+ * and may have a detour beside them.
+ */
+int gt_cuda_reserve_more(struct gt_engine *engine, uint64_t bytes,
+			 struct gt_err *err)
+{
+	/* Graphs and what runs may use the scratch that is there. */
+	const struct gt_exec_request any = {
+		.streams = (void *const *)&engine->ranks->own};
+	int rc;
+
+	if (bytes > GT_RESERVE_SCRATCH_MOST)
+		bytes = GT_RESERVE_SCRATCH_MOST;
+	rc = gt_cuda_region_grow(engine, GT_CUDA_SCRATCH,
+				 bytes + GT_RESERVE_EDGE_BYTES, &any, err);
+	return rc ? rc : gt_cuda_detour_reserve(engine, err);
+}
+
+int gt_cuda_reserve(struct gt_engine *engine, struct gt_err *err)
+{
+	int flows = engine->group.world && engine->all_peers_reachable &&
+		    engine->plan->nranks <= GT_P2P_RANKS;
+	int rc = GT_OK;
+
+	if (flows)
+		rc = gt_reserve_agree(engine, err);
+	if (!rc && flows)
+		rc = gt_reserve_flows(engine, err);
+	/* Graphs keep addresses of FIFOs: those of links are made here. */
+	if (!rc)
+		rc = gt_cuda_connect_all(engine, err);
+	return rc ? rc : gt_cuda_kernels_load_all(engine, err);
+}
