@@ -312,7 +312,7 @@ one server, so name a node's file"
 }
 
 @test "--list names the reference machines, wherever they are" {
-	run_split gtopo show --list
+	GTOPO_XML=$xml run_split gtopo show --list
 	want 0 ""
 	[ "$out" = "$(cd "$xml" && ls *.xml | sed 's/\.xml$//' | LC_ALL=C sort)" ]
 	mkdir "$BATS_TEST_TMPDIR/few"
