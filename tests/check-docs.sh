@@ -10,6 +10,8 @@ set -u
 cd "${GTOPO_SRC:-.}" || exit 99
 man=$PWD/man
 python=$PWD/python
+# By name, too, wherever the build folder is.
+export GTOPO_XML=$PWD/share/xml
 gtopo=${GTOPO:-$PWD/build/gtopo}
 
 commands=$("$gtopo" help | sed -n 's/^  \([a-z][a-z-]*\) .*/\1/p')

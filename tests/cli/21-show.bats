@@ -311,7 +311,8 @@ one server, so name a node's file"
 	[[ $out == *'label="2 NVLinks, 50.0 GB/s\l"'* ]]
 }
 
-@test "--list names the reference machines, wherever they are" {
+@test "show --list names the reference machines, wherever they are" {
+	export GTOPO_XML=$xml
 	run_split gtopo show --list
 	want 0 ""
 	[ "$out" = "$(cd "$xml" && ls *.xml | sed 's/\.xml$//' | LC_ALL=C sort)" ]

@@ -97,7 +97,7 @@ clean_root() { # prints why there is none
 	missing=$(have mmdebstrap) || { echo "$missing"; return; }
 	[ "$(id -u)" -eq 0 ] || { echo "only for root"; return; }
 	# shellcheck disable=SC2016
-	timeout 240 mmdebstrap --quiet --variant=apt --format=null \
+	timeout 600 mmdebstrap --quiet --variant=apt --format=null \
 		--aptopt='Acquire::Languages "none"' \
 		--dpkgopt=force-unsafe-io \
 		--customize-hook="touch '$tmp/fetched'" \
