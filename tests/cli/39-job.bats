@@ -90,6 +90,18 @@ assert made["nodes_bounded"] and made["complete"]'
 	grep -q '"switch0.1>switch1.0"' out/report.json
 }
 
+@test "tokens may go to more than 64 GPUs" {
+	job 8 64 '{"name": "tokens", "collective": "alltoall",
+	           "over": ["dp", "tp"], "bytes": "1G"}'
+	run_split gtopo search --job job.json -o out \
+		"$xml/dgx-superpod-h100.xml"
+	want 0 ""
+	python3 "$GTOPO_SRC/tests/cli/job_loads.py" out
+	# 256 GPUs have half of what they send for the 256 of the other leaves.
+	grep -qF '"switch0.0>switch1.0", "gbs": 1600, "bytes": [17179869184]' \
+		out/report.json
+}
+
 @test "who shares a link, and what would help" {
 	job 2 8 '{"name": "one", "collective": "allgather", "over": ["dp"],
 	          "bytes": 3000000000, "phase": "end"},

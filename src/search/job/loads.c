@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/vec.h"
+#include "plan/check/cluster_load.h"
 #include "plan/check/hop_costs.h"
 #include "plan/check/link_graph.h"
 #include "plan/ir/cluster.h"
@@ -27,6 +28,12 @@ struct sums {
 	struct gt_job_links *links;
 	const struct gt_cluster *part; /* or NULL */
 	const struct gt_plan *plan;
+	/*
+	 * Of nodes that are alike: bytes of a block over the network for each
+	 * byte of the buffer, [((class * 2 + up) * nrails + out) * nrails + in]
+	 * by class of nodes (of templates 0) and rails of the ports.
+	 */
+	double *crossing;
 	int failed;
 };
 
@@ -182,23 +189,155 @@ static int add_listed_channel(struct sums *s, const struct gt_plan_select *row,
 
 /* ---- nodes that are alike ----------------------------------------------- */
 
-/* Add to the uplinks above a port what leaves or enters switches there. */
-static void add_port_uplinks(struct sums *s, uint32_t port, int in,
-			     double portion)
+static int has_crossing(struct sums *s)
 {
 	const struct gt_plan_cluster *c = s->plan->cluster;
-	struct gt_group_load load = {.local = UINT32_MAX, .in = in};
+	size_t n = 2 * ((size_t)c->nlevels + 1) * c->nrails * c->nrails;
 
-	for (load.level = 0; load.level + 1 < c->nlevels; load.level++) {
-		const struct gt_plan_level *level = &c->levels[load.level];
+	s->crossing = gt_arena_array(s->links->arena, n, sizeof(double));
+	return s->crossing != NULL;
+}
 
-		load.rail = level->by_rail ? c->ports[port].rail : 0;
-		load.portion = portion * (c->nnodes - level->nodes);
-		for (load.member = 0; load.member < c->nnodes;
-		     load.member += level->nodes)
+static double *crossing_of(struct sums *s, uint32_t class_, int up,
+			   uint32_t out, uint32_t in)
+{
+	uint32_t n = s->plan->cluster->nrails;
+
+	return &s->crossing[(((size_t)class_ * 2 + (size_t)up) * n + out) * n +
+			    in];
+}
+
+/* Note which rails a hop over the network goes between; others do not. */
+static void note_crossing(struct sums *s, const struct gt_link_graph *v,
+			  const struct gt_plan_hop *hop, uint32_t class_,
+			  int up, double block)
+{
+	const struct gt_plan_cluster *c = s->plan->cluster;
+	uint32_t out = GT_NO_VERTEX, in = GT_NO_VERTEX;
+
+	for (uint32_t k = 0; k < hop->nroute; k++) {
+		uint32_t link = hop->route[k];
+
+		if (v->port[v->to[link]] != GT_NO_VERTEX)
+			out = c->ports[v->port[v->to[link]]].rail;
+		if (v->port[v->from[link]] != GT_NO_VERTEX)
+			in = c->ports[v->port[v->from[link]]].rail;
+	}
+	if (out != GT_NO_VERTEX && in != GT_NO_VERTEX)
+		*crossing_of(s, class_, up, out, in) += block;
+}
+
+/*
+ * How often a block goes from one node to another, [from * nnodes + to]: of a
+ * flow once if they are of the class, of templates once for each node that the
+ * block may begin in and that has the one before the other in its tree.
+ */
+static void count_pairs(const struct gt_plan_cluster *c, uint32_t class_,
+			uint32_t *times)
+{
+	uint32_t n = c->nnodes;
+
+	memset(times, 0, (size_t)n * n * sizeof(*times));
+	for (uint32_t a = 0; a < n; a++)
+		for (uint32_t b = 0; b < n; b++) {
+			if (class_ && gt_nodes_class(c, a, b) == class_)
+				times[(size_t)a * n + b] = 1;
+			if (!class_ && b)
+				times[(size_t)gt_nodes_at(
+					      c, a, gt_nodes_parent(c, b)) *
+					      n +
+				      gt_nodes_at(c, a, b)]++;
+		}
+}
+
+/* The sums of one level's uplinks, out of each switch and (1) into it. */
+struct uplinks {
+	enum gt_fabric_kind over;
+	uint32_t level;
+	const uint32_t *times; /* of pairs of nodes */
+	double *sums;          /* [switch * 2 + in] */
+};
+
+/* A block crosses uplinks where its two ports have no switch in common. */
+static void add_pairs(struct sums *s, const struct uplinks *up, uint32_t class_,
+		      uint32_t out, uint32_t in)
+{
+	double down = *crossing_of(s, class_, 0, out, in);
+	double back = *crossing_of(s, class_, 1, out, in);
+	uint32_t n = s->part->nnodes;
+
+	for (uint32_t a = 0; a < n && down + back > 0; a++)
+		for (uint32_t b = 0; b < n; b++) {
+			double times = up->times[(size_t)a * n + b];
+			uint32_t from, to;
+
+			if (times <= 0)
+				continue;
+			from = gt_cluster_switch(s->part, up->over, up->level,
+						 a, out);
+			to = gt_cluster_switch(s->part, up->over, up->level, b,
+					       in);
+			if (from == to)
+				continue;
+			up->sums[from * 2] += times * down;
+			up->sums[to * 2 + 1] += times * down;
+			up->sums[to * 2] += times * back;
+			up->sums[from * 2 + 1] += times * back;
+		}
+}
+
+/* Emit the sums of a level, each with a node and a rail below its switch. */
+static void add_level(struct sums *s, const struct uplinks *up)
+{
+	const struct gt_cluster_fabric *f = &s->part->fabrics[up->over];
+	struct gt_group_load load = {
+		.local = UINT32_MAX, .fabric = up->over, .level = up->level};
+	uint32_t nrails = f->levels[up->level].by_rail ? f->nrails : 1;
+
+	for (load.member = 0; load.member < s->part->nnodes;
+	     load.member += f->levels[up->level].nodes)
+		for (uint32_t i = 0; i < 2 * nrails; i++) {
+			load.rail = i / 2;
+			load.in = (int)(i % 2);
+			load.portion =
+				up->sums[2 * gt_cluster_switch(
+						     s->part, up->over,
+						     up->level, load.member,
+						     load.rail) +
+					 i % 2];
 			if (load.portion > 0)
 				add(s, &load);
+		}
+}
+
+/*
+ * Add up what crosses the uplinks of the part as it is; its plan knows only of
+ * levels that limit it.
+ */
+static void add_uplinks(struct sums *s, enum gt_fabric_kind over)
+{
+	const struct gt_plan_cluster *c = s->plan->cluster;
+	const struct gt_cluster_fabric *f = &s->part->fabrics[over];
+	uint32_t *times = gt_arena_array(
+		s->links->arena, (size_t)c->nnodes * c->nnodes, sizeof(*times));
+	struct uplinks up = {.over = over, .times = times};
+
+	for (; times && up.level + 1 < f->nlevels; up.level++) {
+		up.sums = gt_arena_array(
+			s->links->arena,
+			2 * (size_t)f->levels[up.level].nswitches,
+			sizeof(*up.sums));
+		for (uint32_t k = 0; up.sums && k <= c->nlevels; k++) {
+			count_pairs(c, k, times);
+			for (uint32_t i = 0; i < c->nrails * c->nrails; i++)
+				add_pairs(s, &up, k, i / c->nrails,
+					  i % c->nrails);
+		}
+		if (up.sums)
+			add_level(s, &up);
+		s->failed |= !up.sums;
 	}
+	s->failed |= !times;
 }
 
 /*
@@ -211,18 +350,14 @@ static void add_template_hop(struct sums *s, const struct gt_link_graph *v,
 {
 	struct gt_rat charge = hop->charge;
 
+	note_crossing(s, v, hop, 0, up, block);
 	for (uint32_t k = 0; k < hop->nroute; k++) {
 		uint32_t link = hop->route[k];
 		uint32_t port = v->port[v->from[link]];
 		double portion;
 
-		if (port != GT_NO_VERTEX) {
-			charge = GT_RAT(1, 1);
-			add_port_uplinks(s, port, !up, block);
-		}
-		port = v->port[v->to[link]];
 		if (port != GT_NO_VERTEX)
-			add_port_uplinks(s, port, up, block);
+			charge = GT_RAT(1, 1);
 		portion = block * times *
 			  gt_rat_double(
 				  gt_plan_link_charge(s->plan, link, charge));
@@ -288,15 +423,61 @@ static int add_templates(struct sums *s, const struct gt_plan_select *row,
 	return rc;
 }
 
+static void note_paths(struct sums *s, const struct gt_link_graph *v,
+		       const struct gt_plan_channel *channel)
+{
+	double block = gt_rat_double(channel->gbs) / s->group->algbw_gbs;
+
+	for (uint32_t p = 0; p < channel->npaths; p++)
+		for (uint32_t k = 0; k < channel->paths[p].nhops; k++)
+			note_crossing(s, v,
+				      &channel->hops[channel->paths[p].hops[k]],
+				      channel->paths[p].class_, 0, block);
+}
+
+/* Add up what flows of the row put on the links of each node, and uplinks. */
+static int add_flows(struct sums *s, const struct gt_plan_select *row,
+		     struct gt_err *err)
+{
+	const struct gt_plan *plan = s->plan;
+	struct gt_cluster_load load = {0};
+	int rc = gt_cluster_load_init(&load, plan, s->links->arena, err);
+
+	for (uint32_t i = 0; i < row->nchannels && !rc; i++) {
+		const struct gt_plan_channel *channel =
+			&plan->channels[row->channels[i]];
+
+		if (!gt_cluster_load_flow(&load, channel))
+			rc = gt_err_set(err, GT_ENO, NULL,
+					"loads need more than 64 bits");
+		else
+			note_paths(s, &load.vertices, channel);
+	}
+	for (uint32_t i = 0; i < plan->nlinks && !rc; i++)
+		if (load.links[i].num)
+			add_local(s, GT_EVERY_MEMBER, plan->links[i].id,
+				  plan->links[i].gbs,
+				  gt_rat_double(load.links[i]) /
+					  s->group->algbw_gbs);
+	return rc;
+}
+
 int gt_group_loads_find(struct gt_group_plan *group, struct gt_job_links *links,
 			const struct gt_cluster *part, struct gt_err *err)
 {
 	const struct gt_plan_select *row = gt_plan_main_row(group->plan);
-	struct sums s = {group, links, part, group->plan, 0};
+	struct sums s = {group, links, part, group->plan, NULL, 0};
 	int rc = GT_OK;
 
 	if (group->plan->cluster) {
-		rc = add_templates(&s, row, err);
+		if (!has_crossing(&s))
+			return gt_err_nomem(err);
+		rc = row->algo == GT_ALGO_FLOW ? add_flows(&s, row, err)
+					       : add_templates(&s, row, err);
+		if (!rc)
+			add_uplinks(&s, part->fabrics[GT_FABRIC_NVLINK].nlevels
+						? GT_FABRIC_NVLINK
+						: GT_FABRIC_NET);
 	} else {
 		for (uint32_t i = 0; i < row->nchannels && !rc; i++)
 			rc = add_listed_channel(
