@@ -15,6 +15,7 @@ unit_tests += \
 	%D%/exec/link/test_fifo \
 	%D%/exec/link/test_link \
 	%D%/exec/test_engine \
+	%D%/exec/test_peer_access \
 	%D%/exec/trace/test_trace \
 	%D%/kernels/test_fp8 \
 	%D%/kernels/test_messages \
