@@ -395,3 +395,20 @@ whole_trace() { # FILE
 	[ "$status" -eq 3 ]
 	[[ $err == "gtopo run: /nowhere/trace.json: "* ]]
 }
+
+@test "--p2p: words that make no sense, and no GPUs" {
+	ring_plan
+	for words in on 0 0- 0-0 0-1, "0-1;2-3"; do
+		run_split host --p2p "$words"
+		[ "$status" -eq 2 ]
+		grep -q -- "--p2p: '$words' makes no sense from character" \
+			<<<"$err"
+		grep -q "pairs of ranks such as 0-1,2-3" <<<"$err"
+	done
+	run_split host --p2p 0-8
+	[ "$status" -eq 2 ]
+	grep -q "rank 8, but there are ranks 0 to 7" <<<"$err"
+	run_split host --p2p 0-1,2-3
+	[ "$status" -eq 2 ]
+	grep -q -- "--p2p is for GPUs; engine 'host' needs none" <<<"$err"
+}

@@ -10,6 +10,7 @@
  * tools that make them slow.  blocks: every collective in every way, and as the
  * engine chooses, with 1, 2, 3, 8 and 16 thread blocks, from 1 KiB to 64 MiB.
  * fault: a rank that stops is named in time, and the process can run again.
+ * With GTOPO_P2P=off all of it goes through the host's memory.
  *
  * Prints one line of what was done and a line for each of the first faults.
  * Status: 0 all right; 1 wrong, failed or out of time; 2 usage; 77 fewer

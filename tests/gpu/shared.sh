@@ -102,6 +102,7 @@ shared() {
 			--inject stall:1 --timeout 1s
 	done
 	[ -z "$dgx" ] || shared_processes
+	staged_shared
 	face_torch 2
 	words='the plan is for 2 GPUs'
 	[ -z "$dgx" ] || check 20 "2 ranks on 1 GPU" 2 "$gtopo" run \

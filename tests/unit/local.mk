@@ -70,13 +70,20 @@ unit_tests += \
 	%D%/exec/cuda/p2p/test_copy_engine \
 	%D%/exec/cuda/p2p/test_detour \
 	%D%/exec/cuda/p2p/test_detour_buffers \
+	%D%/exec/cuda/p2p/test_staged \
 	%D%/exec/cuda/test_early_launch \
-	%D%/exec/cuda/test_max_blocks
+	%D%/exec/cuda/test_max_blocks \
+	%D%/exec/cuda/test_staged_choice
 tests_unit_exec_cuda_p2p_test_copy_engine_SOURCES = \
 	%D%/exec/cuda/p2p/test_copy_engine.c \
 	%D%/exec/cuda/p2p/streams.c %D%/exec/cuda/p2p/streams.h
 tests_unit_exec_cuda_p2p_test_detour_SOURCES = \
 	%D%/exec/cuda/p2p/test_detour.c \
+	%D%/exec/cuda/p2p/detour_world.h \
+	%D%/exec/cuda/p2p/streams.c %D%/exec/cuda/p2p/streams.h
+tests_unit_exec_cuda_p2p_test_staged_SOURCES = \
+	%D%/exec/cuda/p2p/test_staged.c \
+	%D%/exec/cuda/p2p/detour_world.h \
 	%D%/exec/cuda/p2p/streams.c %D%/exec/cuda/p2p/streams.h
 endif
 

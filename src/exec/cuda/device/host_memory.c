@@ -4,15 +4,23 @@
  */
 #include "exec/cuda/device/host_memory.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "base/unit.h"
 #include "exec/cuda/device/state.h"
 #include "world/world.h"
 
-enum { GT_CUDA_FAULT_BYTES = 240 };
+enum {
+	GT_CUDA_FAULT_BYTES = 240,
+	GT_HOST_REGION_ALIGN = 4096, /* a page of the host */
+	GT_PINNED_GIB = 4,           /* of a communicator, at most */
+	GT_MIB_SHIFT = 20,
+	GT_GIB_SHIFT = 30,
+};
 
 /* A host's first process tells what it has made, or why it has made nothing. */
 struct gt_host_share_made {
@@ -113,6 +121,101 @@ static int gt_cuda_pin(void *base, size_t bytes, struct gt_err *err)
 static void gt_cuda_unpin(void *base)
 {
 	cudaHostUnregister(base);
+}
+
+int gt_cuda_pinned_open(struct gt_engine *engine, struct gt_err *err)
+{
+	const char *most = getenv("GTOPO_PINNED");
+
+	engine->pinned_most = (uint64_t)GT_PINNED_GIB << GT_GIB_SHIFT;
+	if (!most || !*most || gt_unit_bytes(most, &engine->pinned_most))
+		return GT_OK;
+	return gt_err_set(err, GT_EINPUT, "GTOPO_PINNED",
+			  "'%.80s' is no size such as 512M or 4G", most);
+}
+
+int gt_cuda_pinned_may(const struct gt_engine *engine, uint64_t bytes,
+		       struct gt_err *err)
+{
+	if (bytes <= engine->pinned_most &&
+	    engine->pinned_bytes <= engine->pinned_most - bytes)
+		return GT_OK;
+	return gt_err_set(err, GT_ESYS, NULL,
+			  "%u ranks need %" PRIu64 " MiB of the host's memory, "
+			  "pinned, and %" PRIu64 " MiB are allowed; "
+			  "GTOPO_PINNED=%" PRIu64 "M allows them",
+			  engine->plan->nranks,
+			  (engine->pinned_bytes + bytes) >> GT_MIB_SHIFT,
+			  engine->pinned_most >> GT_MIB_SHIFT,
+			  ((engine->pinned_bytes + bytes) >> GT_MIB_SHIFT) + 1);
+}
+
+void gt_cuda_pinned_add(struct gt_engine *engine, uint64_t bytes)
+{
+	char text[GT_NOTICE_MAX];
+
+	engine->pinned_bytes += bytes;
+	if (!engine->stages_in_host)
+		return;
+	snprintf(text, sizeof(text),
+		 "%" PRIu64 " KiB of the host's memory are pinned for each of "
+		 "%u ranks, %" PRIu64 " MiB for all",
+		 (engine->pinned_bytes / engine->plan->nranks) >> 10,
+		 engine->plan->nranks, engine->pinned_bytes >> GT_MIB_SHIFT);
+	gt_process_group_notice(&engine->group, 0, text);
+}
+
+/* Where does a rank's part begin?  That of nranks is where all of them end. */
+static uint64_t gt_host_region_at(const uint64_t *bytes, uint32_t rank)
+{
+	uint64_t at = 0;
+
+	for (uint32_t r = 0; r < rank; r++)
+		at += (bytes[r] / GT_HOST_REGION_ALIGN + 1) *
+		      GT_HOST_REGION_ALIGN;
+	return at;
+}
+
+int gt_cuda_host_region_new(struct gt_engine *engine, int region,
+			    const uint64_t *bytes, struct gt_err *err)
+{
+	uint32_t n = engine->plan->nranks;
+	uint32_t nlocal = engine->group.end - engine->group.first;
+	struct gt_cuda_region made = {.host.fd = -1};
+	uint64_t all = gt_host_region_at(bytes, n);
+	int rc = gt_cuda_pinned_may(engine, all, err);
+
+	if (!rc)
+		rc = gt_cuda_host_share(engine, all, &made.host, err);
+	if (!rc)
+		rc = gt_cuda_pins.pin(made.host.base, all, err);
+	if (!rc) {
+		made.at = calloc((size_t)nlocal * n, sizeof(*made.at));
+		if (!made.at)
+			gt_cuda_pins.unpin(made.host.base);
+		rc = made.at ? GT_OK : gt_err_nomem(err);
+	}
+	if (rc) {
+		gt_shared_memory_free(&made.host);
+		return rc;
+	}
+	for (uint32_t i = 0; i < nlocal * n; i++)
+		made.at[i] = (char *)made.host.base +
+			     gt_host_region_at(bytes, i % n);
+	engine->regions[region] = made;
+	gt_cuda_pinned_add(engine, all);
+	return GT_OK;
+}
+
+void gt_cuda_host_region_free(struct gt_engine *engine, int region)
+{
+	struct gt_cuda_region *made = &engine->regions[region];
+
+	if (!made->host.base)
+		return;
+	gt_cuda_pins.unpin(made->host.base);
+	engine->pinned_bytes -= made->host.bytes;
+	gt_shared_memory_free(&made->host);
 }
 
 const struct gt_link_memory_ops gt_cuda_pins = {

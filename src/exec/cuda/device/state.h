@@ -27,6 +27,7 @@ struct gt_cuda_tracing;
 struct gt_err;
 struct gt_exchange_area;
 struct gt_fifo_end;
+struct gt_pair_counters;
 struct gt_registration;
 
 /*
@@ -55,7 +56,9 @@ struct gt_cuda_region {
 	char **at;      /* [local rank][rank]; NULL: out of reach */
 	uint64_t bytes; /* of each rank, if gt_cuda_region_grow() made it */
 	struct gt_cuda_mapping *maps; /* [rank], if it is shared by files;
-					 NULL: cudaMalloc() made it */
+					 NULL: cudaMalloc() made it ... */
+	struct gt_shared_memory host; /* ... or it is memory of the host, if
+					 there is some */
 };
 
 /* There are these regions. */
@@ -88,6 +91,7 @@ struct gt_cuda_rank {
 	struct gt_kernel_report *reports; /* [nblocks], on the host */
 	struct gt_kernel_epoch *epoch;    /* of p2p kernels, on the device */
 	struct gt_cuda_tracing *tracing;  /* NULL: nothing is traced */
+	struct gt_pair_counters *message_counts; /* on the device; or NULL */
 	cudaStream_t side; /* beside copy engines: it reduces, keeps the own
 			      block and moves heads */
 	cudaEvent_t done, reduced[GT_CUDA_CE_PIECES];
@@ -138,7 +142,12 @@ struct gt_engine {
 	/* Who reaches whose memory (device/peers.c). */
 	uint8_t *reachable;      /* [processes]: its memory can be opened */
 	int all_peers_reachable; /* every rank reaches every other's memory */
-	int shares_files;        /* by files, as handles cannot be opened */
+	/*
+	 * Some GPUs have no peer access, so whatever ranks reach of each other
+	 * is in the memory of their host, which all reach.  Buffers are not.
+	 */
+	int stages_in_host;
+	int shares_files;    /* by files, as handles cannot be opened */
 	int has_128b_stores; /* 128 bytes arrive as a whole, as LL128 needs */
 	int has_detours;     /* large messages may go through the host, too */
 
@@ -147,6 +156,9 @@ struct gt_engine {
 	struct gt_cuda_region retired[GT_CUDA_RETIRED_MAX]; /* until the end */
 	uint32_t nretired;
 	uint64_t data_bytes; /* of an input, and of an output */
+
+	/* Of the host, for all ranks (device/host_memory.h). */
+	uint64_t pinned_bytes, pinned_most;
 
 	/* All processes of this host share these (engine.c). */
 	struct gt_shared_memory host_state;

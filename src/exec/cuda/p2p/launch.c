@@ -54,8 +54,8 @@ static struct gt_packet_args gt_packet_args_of(
 	return args;
 }
 
-int gt_cuda_packets_launch(const struct gt_engine *engine,
-			   const struct gt_exec_request *req, uint32_t rank)
+static int gt_packets_launch(const struct gt_engine *engine,
+			     const struct gt_exec_request *req, uint32_t rank)
 {
 	const struct gt_kernel_grid grid = gt_cuda_p2p_grid(engine, req, rank);
 	struct gt_packet_args args = gt_packet_args_of(engine, req, rank);
@@ -63,6 +63,33 @@ int gt_cuda_packets_launch(const struct gt_engine *engine,
 	int rc = gt_cuda_trace_packets(engine, rank, ll128, &args);
 
 	return rc ? rc : gt_packet_run(&grid, ll128, &args);
+}
+
+/*
+ * What does not fit goes in parts, each of which has so many elements of every
+ * block.  Two shots have slices of a part; those of a full part fill the room,
+ * which is whole lines.
+ */
+int gt_cuda_packets_launch(const struct gt_engine *engine,
+			   const struct gt_exec_request *req, uint32_t rank)
+{
+	struct gt_p2p flow =
+		gt_cuda_p2p_of(engine, req, engine->choice.algo, rank);
+	uint64_t room = gt_cuda_p2p_room(engine, req, &engine->choice);
+	uint64_t most = room / gt_dtype_bytes(req->dtype), count = req->count;
+	struct gt_exec_request part = *req;
+	int rc = 0;
+
+	if (gt_cuda_p2p_fits(engine, req, &engine->choice))
+		return gt_packets_launch(engine, req, rank);
+	if (flow.flags & GT_P2P_SPREAD)
+		most *= (uint32_t)__builtin_popcount(flow.via);
+	for (uint64_t at = 0; !rc && at < count; at += most) {
+		part.part_first = at;
+		part.part_count = count - at < most ? count - at : most;
+		rc = gt_packets_launch(engine, &part, rank);
+	}
+	return rc;
 }
 
 int gt_cuda_input_launch(const struct gt_engine *engine,
