@@ -60,7 +60,10 @@ static int gt_packets_launch(const struct gt_engine *engine,
 	const struct gt_kernel_grid grid = gt_cuda_p2p_grid(engine, req, rank);
 	struct gt_packet_args args = gt_packet_args_of(engine, req, rank);
 	int ll128 = engine->choice.protocol == GT_PROTOCOL_LL128;
-	int rc = gt_cuda_trace_packets(engine, rank, ll128, &args);
+	/* Of parts the first is watched, as its number is known. */
+	int rc = req->part_first
+			 ? 0
+			 : gt_cuda_trace_packets(engine, rank, ll128, &args);
 
 	return rc ? rc : gt_packet_run(&grid, ll128, &args);
 }

@@ -1,7 +1,8 @@
 /*
  * Ranks whose copies go through the host's memory, SIMULATED: no GPU takes
- * part.  What exec/cuda/p2p/detour.c, which is included here, puts on streams is
- * played in many orders (streams.h), and what then lies in buffers is compared.
+ * part.  What exec/cuda/p2p/detour.c, which is included here, puts on streams
+ * is played in many orders (streams.h), and what then lies in buffers is
+ * compared.
  *
  * Several operations are put one behind the other, in the same buffers, so a
  * rank runs ahead of others, and what one operation left to do shows in the
