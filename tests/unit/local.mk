@@ -67,6 +67,8 @@ endif
 # Copy engines are simulated, launches only looked at.
 if HAVE_CUDA
 unit_tests += \
+	%D%/exec/cuda/device/test_host_memory \
+	%D%/exec/cuda/device/test_peers \
 	%D%/exec/cuda/p2p/test_copy_engine \
 	%D%/exec/cuda/p2p/test_detour \
 	%D%/exec/cuda/p2p/test_detour_buffers \

@@ -5,9 +5,12 @@
 #include "exec/cuda/device/host_memory.h"
 
 #include <inttypes.h>
+#include <linux/mempolicy.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/unit.h"
@@ -16,8 +19,10 @@
 
 enum {
 	GT_CUDA_FAULT_BYTES = 240,
-	GT_HOST_REGION_ALIGN = 4096, /* a page of the host */
-	GT_PINNED_GIB = 4,           /* of a communicator, at most */
+	GT_HOST_PAGE_BYTES = 4096,
+	GT_HOST_NODES = 1024, /* a mask has bits for so many NUMA nodes */
+	GT_HOST_WORD_BITS = 8 * sizeof(unsigned long),
+	GT_PINNED_GIB = 4, /* of a communicator, at most */
 	GT_MIB_SHIFT = 20,
 	GT_GIB_SHIFT = 30,
 };
@@ -50,11 +55,60 @@ static int gt_host_share_map(const struct gt_engine *engine, uint32_t leader,
 	return gt_shared_memory_map(&made.name, share, err);
 }
 
+uint64_t gt_cuda_host_part_at(const uint64_t *bytes, uint32_t rank)
+{
+	uint64_t at = 0;
+
+	for (uint32_t r = 0; r < rank; r++)
+		at += (bytes[r] + GT_HOST_PAGE_BYTES - 1) / GT_HOST_PAGE_BYTES *
+		      GT_HOST_PAGE_BYTES;
+	return at;
+}
+
+/*
+ * Move each rank's part, which nobody uses yet, near its GPU.  Who polls it is
+ * its rank, and a read that crosses sockets waits for an answer, while a write
+ * does not.  Where that fails all is as right as before, and slower.
+ */
+static void gt_host_parts_place(const struct gt_engine *engine,
+				const uint64_t *bytes,
+				const struct gt_shared_memory *share)
+{
+	for (uint32_t r = 0; r < engine->plan->nranks; r++) {
+		unsigned long nodes[GT_HOST_NODES / GT_HOST_WORD_BITS] = {0};
+		int node = engine->ranks[r].numa_node;
+		uint64_t at = gt_cuda_host_part_at(bytes, r);
+		uint64_t end = gt_cuda_host_part_at(bytes, r + 1);
+
+		if (node < 0 || node >= GT_HOST_NODES)
+			continue;
+		nodes[(size_t)node / GT_HOST_WORD_BITS] =
+			1ul << (size_t)node % GT_HOST_WORD_BITS;
+		syscall(SYS_mbind, (char *)share->base + at, end - at,
+			MPOL_PREFERRED, nodes, (unsigned long)GT_HOST_NODES,
+			MPOL_MF_MOVE);
+	}
+}
+
+/* Make the memory; of parts each in its place. */
+static int gt_host_share_make(const struct gt_engine *engine, size_t bytes,
+			      const uint64_t *parts,
+			      struct gt_shared_memory *share,
+			      struct gt_err *err)
+{
+	int rc = gt_shared_memory_new(bytes, share, err);
+
+	if (!rc && parts)
+		gt_host_parts_place(engine, parts, share);
+	return rc;
+}
+
 /*
  * The first process of each host makes the memory.  All come to both meetings,
  * also where it cannot be had: they may do without.
  */
 static int gt_host_share_new(struct gt_engine *engine, size_t bytes,
+			     const uint64_t *rank_bytes,
 			     struct gt_shared_memory *share, struct gt_err *err)
 {
 	const struct gt_process_group *group = &engine->group;
@@ -69,7 +123,7 @@ static int gt_host_share_new(struct gt_engine *engine, size_t bytes,
 	while (!group->is_here[leader])
 		leader++;
 	if (!rc && leader == group->self)
-		rc = gt_shared_memory_new(bytes, share, &own);
+		rc = gt_host_share_make(engine, bytes, rank_bytes, share, &own);
 	if (!rc && leader == group->self)
 		made.name = gt_shared_memory_handle(share);
 	snprintf(made.fault, sizeof(made.fault), "%.*s",
@@ -93,8 +147,18 @@ int gt_cuda_host_share(struct gt_engine *engine, size_t bytes,
 		       struct gt_shared_memory *share, struct gt_err *err)
 {
 	return engine->group.world
-		       ? gt_host_share_new(engine, bytes, share, err)
+		       ? gt_host_share_new(engine, bytes, NULL, share, err)
 		       : gt_shared_memory_new(bytes, share, err);
+}
+
+int gt_cuda_host_share_parts(struct gt_engine *engine, const uint64_t *bytes,
+			     struct gt_shared_memory *share, struct gt_err *err)
+{
+	uint64_t all = gt_cuda_host_part_at(bytes, engine->plan->nranks);
+
+	return engine->group.world
+		       ? gt_host_share_new(engine, all, bytes, share, err)
+		       : gt_host_share_make(engine, all, bytes, share, err);
 }
 
 /* Pin memory so that it has one address for the host and for all GPUs. */
@@ -165,28 +229,17 @@ void gt_cuda_pinned_add(struct gt_engine *engine, uint64_t bytes)
 	gt_process_group_notice(&engine->group, 0, text);
 }
 
-/* Where does a rank's part begin?  That of nranks is where all of them end. */
-static uint64_t gt_host_region_at(const uint64_t *bytes, uint32_t rank)
-{
-	uint64_t at = 0;
-
-	for (uint32_t r = 0; r < rank; r++)
-		at += (bytes[r] / GT_HOST_REGION_ALIGN + 1) *
-		      GT_HOST_REGION_ALIGN;
-	return at;
-}
-
 int gt_cuda_host_region_new(struct gt_engine *engine, int region,
 			    const uint64_t *bytes, struct gt_err *err)
 {
 	uint32_t n = engine->plan->nranks;
 	uint32_t nlocal = engine->group.end - engine->group.first;
 	struct gt_cuda_region made = {.host.fd = -1};
-	uint64_t all = gt_host_region_at(bytes, n);
+	uint64_t all = gt_cuda_host_part_at(bytes, n);
 	int rc = gt_cuda_pinned_may(engine, all, err);
 
 	if (!rc)
-		rc = gt_cuda_host_share(engine, all, &made.host, err);
+		rc = gt_cuda_host_share_parts(engine, bytes, &made.host, err);
 	if (!rc)
 		rc = gt_cuda_pins.pin(made.host.base, all, err);
 	if (!rc) {
@@ -201,7 +254,7 @@ int gt_cuda_host_region_new(struct gt_engine *engine, int region,
 	}
 	for (uint32_t i = 0; i < nlocal * n; i++)
 		made.at[i] = (char *)made.host.base +
-			     gt_host_region_at(bytes, i % n);
+			     gt_cuda_host_part_at(bytes, i % n);
 	engine->regions[region] = made;
 	gt_cuda_pinned_add(engine, all);
 	return GT_OK;

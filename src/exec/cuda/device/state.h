@@ -84,6 +84,7 @@ enum {
 /* A rank of any process; only programs are known of other processes' ranks. */
 struct gt_cuda_rank {
 	int device;
+	int numa_node; /* of the host, next to its GPU; -1: not known */
 	cudaStream_t own;
 	cudaStream_t stream; /* where requests go: the own, or the caller's */
 	cudaEvent_t begin, end;

@@ -107,11 +107,14 @@ static int gt_detour_make(struct gt_engine *engine, uint32_t rank,
 static int gt_detour_share(struct gt_engine *engine, struct gt_err *err)
 {
 	size_t bytes = engine->plan->nranks * sizeof(struct gt_detour_slots);
+	uint64_t parts[GT_P2P_RANKS];
 	int rc = gt_cuda_pinned_may(engine, bytes, err);
 
+	for (uint32_t r = 0; r < engine->plan->nranks; r++)
+		parts[r] = sizeof(struct gt_detour_slots);
 	if (!rc)
-		rc = gt_cuda_host_share(engine, bytes, &engine->detour_slots,
-					err);
+		rc = gt_cuda_host_share_parts(engine, parts,
+					      &engine->detour_slots, err);
 	if (!rc)
 		rc = gt_cuda_pins.pin(engine->detour_slots.base, bytes, err);
 	if (rc)
