@@ -13,23 +13,25 @@ staged_engine() { # RANKS
 	unset GTOPO_P2P
 }
 
-# As commands: what the plan says, the fastest, beside a program; processes.
-staged_runs() { # RANKS PLAN [OPTION...]
-	local n=$1 way run=("$gtopo" run --device cuda --plan "$2" -e 64M -f 8
-		-n 2 -w 1 --p2p off "${@:3}")
-	for way in "" --graph --best "--best --graph" --overlap "--procs 2" \
-		"--procs $n --best" "--procs $n --best --graph"; do
+# As commands: what the plan says, the fastest, beside a program; processes,
+# which take turns on a GPU that they share, and so the longer the more they are.
+staged_runs() { # RANKS PLAN LARGEST [OPTION...]
+	local n=$1 way run=("$gtopo" run --device cuda --plan "$2" -e "$3" -f 8
+		-n 2 -w 1 --p2p off "${@:4}")
+	for way in "" --graph --best "--best --graph" --overlap \
+		"--procs 2 -e 4M" "--procs $n --best -e 4M" \
+		"--procs $n --best --graph -e 4M" "--procs $n --overlap -e 4M"; do
 		words='Through the host.s memory'
-		check 60 "no peer access: 1K to 64M on $n${way:+, $way}" 0 \
+		check 60 "no peer access: 1K to $3 on $n${way:+, $way}" 0 \
 			"${run[@]}" $way
 	done
 	words='values : 0 OK'
 	check 60 "no peer access: all types on $n" 0 "${run[@]}" --best \
 		--procs "$n" -b 48K -e 48K --dtype all --op all
-	words='errors|wrong|OK'
+	words='[1-9][0-9]* operations .* 0 elements wrong'
 	check 40 "no peer access: random operations of $n" 0 "$gtopo" run \
-		--device cuda --plan "$2" --p2p off -e 16M --soak 20s \
-		--procs "$n" --best "${@:3}"
+		--device cuda --plan "$2" --p2p off -e 1M --soak 20s \
+		--procs "$n" --best "${@:4}"
 	words='stopped'
 	check 30 "no peer access: a stalled rank of $n" 3 "${run[@]}" -b 16M \
 		-e 16M --best --inject stall:1 --timeout 1s
@@ -88,6 +90,17 @@ staged_library() { # PLAN
 	unset GTOPO_P2P
 }
 
+# A plan for all collectives, whose rows name means that there are none of.
+staged_rows() { # RANKS PLAN [OPTION...]
+	local way
+	for way in "" --graph --best --overlap "--procs $1 -e 1M"; do
+		words='values : 0 OK'
+		check 60 "no peer access: all collectives of $1${way:+, $way}" \
+			0 "$gtopo" run --device cuda --plan "$2" --p2p off \
+			-e 16M -f 16 -n 2 -w 1 "${@:3}" $way
+	done
+}
+
 # Ranks that share GPUs; of 8 on one there are too few queues for copy engines.
 staged_shared() {
 	local n
@@ -98,7 +111,10 @@ staged_shared() {
 			--gpus "$(seq -s, 0 $((n - 1)))" "$dgx" \
 			>"$work/plan$n.json"
 		staged_engine "$n"
-		staged_runs "$n" "$work/plan$n.json" --map share
+		staged_runs "$n" "$work/plan$n.json" 16M --map share
+		"$gtopo" search --gpus "$(seq -s, 0 $((n - 1)))" \
+			-o "$work/every$n.json" "$dgx"
+		staged_rows "$n" "$work/every$n.json" --map share
 	done
 	staged_pairs "$work/plan4.json" --map share
 	check 45 "no peer access: a killed process ends the other" 0 \
@@ -109,6 +125,8 @@ staged_shared() {
 
 staged_checks() {
 	staged_engine 2
-	staged_runs 2 "$work/plan2.json" --map index
+	staged_runs 2 "$work/plan2.json" 64M --map index
+	auto_of 2 >>"$log" 2>&1
+	staged_rows 2 "$work/auto2.json" --map index
 	staged_library "$work/plan2.json"
 }
