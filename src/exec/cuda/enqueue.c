@@ -84,6 +84,13 @@ static int gt_interpreter_launch(const struct gt_engine *engine,
 	return gt_kernel_run(req->dtype, &args, engine->ranks[rank].stream);
 }
 
+static int gt_packets_launch_one(const struct gt_engine *engine,
+				 const struct gt_exec_request *req,
+				 uint32_t rank)
+{
+	return gt_cuda_packets_launch(engine, req, rank, rank + 1);
+}
+
 static int gt_staged_launch_one(const struct gt_engine *engine,
 				const struct gt_exec_request *req,
 				uint32_t rank)
@@ -105,7 +112,7 @@ static gt_launcher *gt_launcher_of(const struct gt_engine *engine,
 		return gt_interpreter_launch;
 	case GT_PROTOCOL_LL:
 	case GT_PROTOCOL_LL128:
-		return gt_cuda_packets_launch;
+		return gt_packets_launch_one;
 	case GT_PROTOCOL_CE:
 		return engine->stages_in_host ? gt_staged_launch_one
 					      : gt_cuda_ce_launch;
@@ -160,10 +167,19 @@ int gt_cuda_enqueue(const struct gt_engine *engine,
 	return rc;
 }
 
-int gt_cuda_is_staged(const struct gt_engine *engine)
+static int gt_enqueue_copies(const struct gt_engine *engine)
 {
 	return engine->stages_in_host &&
 	       engine->choice.protocol == GT_PROTOCOL_CE;
+}
+
+int gt_cuda_is_staged(const struct gt_engine *engine,
+		      const struct gt_exec_request *req)
+{
+	return gt_enqueue_copies(engine) ||
+	       (engine->stages_in_host &&
+		engine->choice.protocol == GT_PROTOCOL_LL &&
+		!gt_cuda_p2p_fits(engine, req, &engine->choice));
 }
 
 int gt_cuda_enqueue_staged(const struct gt_engine *engine,
@@ -178,10 +194,13 @@ int gt_cuda_enqueue_staged(const struct gt_engine *engine,
 		if (!rc)
 			rc = gt_inputs_launch(engine, req, r, &part);
 	}
-	return rc || !part.count
-		       ? rc
-		       : gt_cuda_staged_launch(engine, &part, group->first,
-					       group->end);
+	if (rc || !part.count)
+		return rc;
+	return gt_enqueue_copies(engine)
+		       ? gt_cuda_staged_launch(engine, &part, group->first,
+					       group->end)
+		       : gt_cuda_packets_launch(engine, &part, group->first,
+						group->end);
 }
 
 /*
@@ -193,7 +212,7 @@ static int gt_p2p_need(struct gt_engine *engine,
 {
 	int rc = gt_cuda_p2p_open(engine, req->dtype, err);
 
-	if (!rc && gt_cuda_is_staged(engine))
+	if (!rc && gt_enqueue_copies(engine))
 		return gt_cuda_staged_need(engine, err);
 	if (!rc && (engine->choice.protocol == GT_PROTOCOL_CE ||
 		    engine->choice.protocol == GT_PROTOCOL_DIRECT))

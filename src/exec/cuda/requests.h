@@ -42,10 +42,12 @@ int gt_cuda_enqueue(const struct gt_engine *engine,
 		    uint32_t times);
 
 /*
- * Are requests staged in the host's memory as engine->choice is?  Then one
- * thread puts them on all local ranks' streams together; a cudaError_t.
+ * Does a request go through the host's memory in steps, as engine->choice is?
+ * Then one thread puts each of them on all local ranks' streams before the
+ * next; a cudaError_t.
  */
-int gt_cuda_is_staged(const struct gt_engine *engine);
+int gt_cuda_is_staged(const struct gt_engine *engine,
+		      const struct gt_exec_request *req);
 int gt_cuda_enqueue_staged(const struct gt_engine *engine,
 			   const struct gt_exec_request *req);
 

@@ -204,7 +204,7 @@ static int gt_stream_launch(struct gt_engine *engine,
 {
 	int rc = GT_OK;
 
-	if (gt_cuda_is_staged(engine))
+	if (gt_cuda_is_staged(engine, req))
 		return gt_stream_launch_staged(engine, req, err);
 	for (uint32_t r = engine->group.first; !rc && r < engine->group.end;
 	     r++)

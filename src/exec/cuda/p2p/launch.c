@@ -69,28 +69,46 @@ static int gt_packets_launch(const struct gt_engine *engine,
 }
 
 /*
- * What does not fit goes in parts, each of which has so many elements of every
- * block.  Two shots have slices of a part; those of a full part fill the room,
- * which is whole lines.
+ * A part has so many elements of every block.  Two shots have slices of a part;
+ * those of a full part fill the room, which is whole lines.
  */
-int gt_cuda_packets_launch(const struct gt_engine *engine,
-			   const struct gt_exec_request *req, uint32_t rank)
+static uint64_t gt_packets_part(const struct gt_engine *engine,
+				const struct gt_exec_request *req,
+				uint64_t first, struct gt_exec_request *part)
 {
 	struct gt_p2p flow =
-		gt_cuda_p2p_of(engine, req, engine->choice.algo, rank);
-	uint64_t room = gt_cuda_p2p_room(engine, req, &engine->choice);
-	uint64_t most = room / gt_dtype_bytes(req->dtype), count = req->count;
-	struct gt_exec_request part = *req;
-	int rc = 0;
+		gt_cuda_p2p_of(engine, req, engine->choice.algo, 0);
+	uint64_t most = gt_cuda_p2p_room(engine, req, &engine->choice) /
+			gt_dtype_bytes(req->dtype);
+	uint64_t left = req->count - first;
 
+	*part = *req;
 	if (gt_cuda_p2p_fits(engine, req, &engine->choice))
-		return gt_packets_launch(engine, req, rank);
+		return req->count;
 	if (flow.flags & GT_P2P_SPREAD)
 		most *= (uint32_t)__builtin_popcount(flow.via);
-	for (uint64_t at = 0; !rc && at < count; at += most) {
-		part.part_first = at;
-		part.part_count = count - at < most ? count - at : most;
-		rc = gt_packets_launch(engine, &part, rank);
+	part->part_first = first;
+	part->part_count = left < most ? left : most;
+	return first + part->part_count;
+}
+
+int gt_cuda_packets_launch(const struct gt_engine *engine,
+			   const struct gt_exec_request *req, uint32_t first,
+			   uint32_t end)
+{
+	struct gt_exec_request part;
+	uint64_t at = 0;
+	int rc = 0;
+
+	while (!rc && at < req->count) {
+		at = gt_packets_part(engine, req, at, &part);
+		for (uint32_t r = first; !rc && r < end; r++) {
+			if (end - first > 1)
+				rc = (int)cudaSetDevice(
+					engine->ranks[r].device);
+			if (!rc)
+				rc = gt_packets_launch(engine, &part, r);
+		}
 	}
 	return rc;
 }

@@ -71,8 +71,13 @@ char *gt_cuda_ll_buffer_at(const struct gt_engine *engine, uint32_t viewer,
  * put one rank's part on its stream and return a cudaError_t.
  */
 
+/*
+ * Launch packets of local ranks [first, end); what does not fit goes in parts,
+ * each on all of these ranks before the next one.
+ */
 int gt_cuda_packets_launch(const struct gt_engine *engine,
-			   const struct gt_exec_request *req, uint32_t rank);
+			   const struct gt_exec_request *req, uint32_t first,
+			   uint32_t end);
 int gt_cuda_direct_launch(const struct gt_engine *engine,
 			  const struct gt_exec_request *req, uint32_t rank);
 
