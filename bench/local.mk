@@ -13,10 +13,14 @@ noinst_PROGRAMS += %D%/errors
 
 # The race needs GPUs to run, not to be built; it looks for NCCL by itself.
 if HAVE_CUDA
-noinst_PROGRAMS += %D%/beside %D%/messages %D%/overlap %D%/vs-nccl
+noinst_PROGRAMS += %D%/beside %D%/ceiling %D%/messages %D%/overlap \
+	%D%/vs-nccl
 %C%_beside_SOURCES = %D%/beside.c %D%/beside.h %D%/beside_kernels.cu \
 	%D%/blas.c %D%/blas.h %D%/quantile.c %D%/quantile.h
 %C%_beside_LDADD = $(gtopo_LDADD)
+%C%_ceiling_SOURCES = %D%/ceiling.c %D%/ceiling.h %D%/ceiling_kernels.cu \
+	%D%/quantile.c %D%/quantile.h
+%C%_ceiling_LDADD = $(gtopo_LDADD)
 %C%_messages_LDADD = $(gtopo_LDADD)
 %C%_vs_nccl_SOURCES = %D%/vs-nccl.c %D%/nccl.c %D%/nccl.h \
 	%D%/graph.c %D%/graph.h %D%/quantile.c %D%/quantile.h
@@ -32,7 +36,7 @@ endif
 
 EXTRA_DIST += %D%/commands.sh %D%/faults.sh %D%/forest.sh \
 	%D%/gloo-allreduce.cc \
-	%D%/measure.sh %D%/mpi-allreduce.c %D%/overlap.sh \
+	%D%/measure.sh %D%/mpi-allreduce.c %D%/no-peers.sh %D%/overlap.sh \
 	%D%/processes.sh %D%/search.sh %D%/tuner.sh %D%/verbs.sh \
 	%D%/verbs-vm.sh %D%/ways.sh \
 	%D%/plot %D%/results

@@ -23,9 +23,13 @@ dist_xml_DATA = \
 	%D%/xml/gb200-tray.xml \
 	%D%/xml/h200-vm-4.xml \
 	%D%/xml/hgx-h200.xml \
+	%D%/xml/l40s-8gpu-vm.xml \
 	%D%/xml/mi250x.xml \
 	%D%/xml/mi300x.xml \
 	%D%/xml/pcie-8gpu.xml \
+	%D%/xml/rtx3090-2gpu.xml \
+	%D%/xml/rtx4090-8gpu.xml \
+	%D%/xml/rtx5090-4gpu.xml \
 	%D%/xml/workstation-4gpu.xml
 
 # what topologies, plans and reports are checked against

@@ -17,6 +17,7 @@
 #include "cli/run/sweep.h"
 #include "cli/run/trace.h"
 #include "cli/run/job.h"
+#include "exec/peer_access.h"
 #include "exec/trace/trace.h"
 #include "plan/check/check.h"
 #include "plan/ir/plan.h"
@@ -41,6 +42,7 @@ struct gt_run_opts {
 	const char *trace;
 	int64_t procs; /* 0: as the launcher says */
 	int link;      /* -1, 0: what connects two processes best */
+	const char *p2p;
 	const char *trace_links;
 	const char *iface;
 	int64_t soak_ns; /* -1: measure instead */
@@ -120,6 +122,8 @@ static const struct gt_opt gt_run_opts[] = {
 	 "start N processes on this host, without a launcher", 1, 65536},
 	{GT_OPT_WORD, 0, "link", "auto|shm|tcp|verbs|null", GT_RUN_AT(link),
 	 "between processes (default: shm on a host, else RDMA or tcp)", 0, 0},
+	{GT_OPT_TEXT, 0, "p2p", "off|PAIRS", GT_RUN_AT(p2p),
+	 "GPUs without peer access, all or pairs of ranks 0-1,2-3", 0, 0},
 	{GT_OPT_TEXT, 0, "trace-links", "FILE", GT_RUN_AT(trace_links),
 	 "log what goes between processes, in FILE.PROCESS", 0, 0},
 	{GT_OPT_TEXT, 0, "iface", "NAMES", GT_RUN_AT(iface),
@@ -203,6 +207,16 @@ static int digest_plan(const struct gt_plan *plan,
 	return rc;
 }
 
+/* Words that make no sense should not first need GPUs. */
+static int check_p2p(const struct gt_run_sweep *sweep, struct gt_err *err)
+{
+	struct gt_peer_pair pair;
+	int rc = gt_peer_access_off(sweep->config.p2p, GT_PEER_ACCESS_OPTION,
+				    sweep->config.plan->nranks, &pair, err);
+
+	return rc < 0 ? rc : GT_OK;
+}
+
 static int set_placement(const struct gt_run_opts *opts,
 			 struct gt_run_sweep *sweep, struct gt_err *err)
 {
@@ -212,12 +226,15 @@ static int set_placement(const struct gt_run_opts *opts,
 	sweep->config.overlap = opts->overlap;
 	sweep->config.invariant = opts->invariant;
 	sweep->config.max_blocks = (uint32_t)opts->max_blocks;
+	sweep->config.p2p = opts->p2p;
+	if (check_p2p(sweep, err))
+		return GT_EINPUT;
 	if (opts->best && opts->overlap)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--best and --overlap exclude each other");
 	if (!strcmp(sweep->ops->name, "cuda") ||
 	    (!opts->map && !opts->graph && !opts->best && !opts->overlap &&
-	     !opts->max_blocks))
+	     !opts->max_blocks && !opts->p2p))
 		return GT_OK;
 	return gt_err_set(err, GT_EINPUT, NULL,
 			  "%s is for GPUs; engine '%s' needs none",
@@ -226,6 +243,7 @@ static int set_placement(const struct gt_run_opts *opts,
 			  : opts->graph                     ? "--graph"
 			  : opts->best                      ? "--best"
 			  : opts->overlap                   ? "--overlap"
+			  : opts->p2p                       ? "--p2p"
 							    : "--max-blocks",
 			  sweep->ops->name);
 }

@@ -87,6 +87,11 @@ struct gt_engine_config {
 	 */
 	struct gt_world *world;
 	const char *link; /* NULL, or "shm", "tcp" ...: for all connections */
+	/*
+	 * GPUs of one host: NULL, or which pairs of ranks are not to reach each
+	 * other (exec/peer_access.h); without, GTOPO_P2P may say so.
+	 */
+	const char *p2p;
 	const struct gt_notice *notice; /* NULL: nobody */
 	const char *trace_links; /* NULL, or where their posts are logged */
 	const char *iface;       /* NULL, or which networks (world/net.h) */
@@ -308,6 +313,13 @@ struct gt_engine_ops {
 	int (*check)(struct gt_engine *engine,
 		     const struct gt_exec_request *req, uint64_t *wrong,
 		     struct gt_err *err);
+
+	/*
+	 * How many bytes of the host's memory are pinned for all ranks so far
+	 * because GPUs do not reach each other?  0: they do.  NULL where there
+	 * are no GPUs.
+	 */
+	uint64_t (*staged_bytes)(const struct gt_engine *engine);
 
 	const struct gt_async_ops *async; /* NULL: there is only run() */
 };

@@ -1,7 +1,9 @@
 # plans to bytes moved: the engine table, the host engine, the reduce loops
 gtopo_core_sources += \
 	%D%/engine.c \
-	%D%/engine.h
+	%D%/engine.h \
+	%D%/peer_access.c \
+	%D%/peer_access.h
 
 include src/exec/cuda/local.mk
 include src/exec/host/local.mk

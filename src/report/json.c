@@ -97,6 +97,9 @@ static void gt_json_end(const struct gt_report *report)
 
 	gt_buf_puts(out, "\n  ],\n  \"wrong\": ");
 	gt_json_wrong(report, report->wrong);
+	if (report->head->staged_bytes)
+		gt_buf_printf(out, ",\n  \"staged_bytes\": %" PRIu64,
+			      report->head->staged_bytes);
 	gt_buf_printf(out, ",\n  \"busbw_gbs\": %.6g,\n  \"error\": ",
 		      gt_report_busbw(report));
 	gt_json_text_or_null(out, report->error);

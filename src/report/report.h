@@ -35,6 +35,11 @@ struct gt_report_head {
 	uint32_t max_blocks; /* of a rank's GPU; 0: any */
 	uint32_t iters, warmup;
 	int unchecked; /* nobody looked at the data: `wrong` means nothing */
+	/*
+	 * Of the host's memory, pinned for a rank as its GPU does not reach the
+	 * others; 0: none.  Known at the end.
+	 */
+	uint64_t staged_bytes;
 };
 
 struct gt_report_side {

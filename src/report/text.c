@@ -99,6 +99,11 @@ static void gt_text_end(const struct gt_report *report)
 	if (!report->head->unchecked)
 		snprintf(wrong, sizeof(wrong), "%" PRIu64 " %s", report->wrong,
 			 report->wrong ? "FAILED" : "OK");
+	if (report->head->staged_bytes)
+		gt_buf_printf(report->out,
+			      "#\n# Through the host's memory, %" PRIu64
+			      " KiB pinned for each rank\n",
+			      report->head->staged_bytes >> 10);
 	gt_buf_puts(report->out, "#\n# Out of bounds values : ");
 	gt_tint_put(report->out, report->colour,
 		    report->head->unchecked ? GT_TINT_NONE

@@ -407,3 +407,20 @@ rank to rank; 'gtopo search --invariant' makes a plan that is"
 	run_split host --invariant -b 1K -e 1K -n 1 -w 0
 	[ "$status" -eq 0 ]
 }
+
+@test "--p2p: words that make no sense, and no GPUs" {
+	ring_plan
+	for words in on 0 0- 0-0 0-1, "0-1;2-3"; do
+		run_split host --p2p "$words"
+		[ "$status" -eq 2 ]
+		grep -q -- "--p2p: '$words' makes no sense from character" \
+			<<<"$err"
+		grep -q "pairs of ranks such as 0-1,2-3" <<<"$err"
+	done
+	run_split host --p2p 0-8
+	[ "$status" -eq 2 ]
+	grep -q "rank 8, but there are ranks 0 to 7" <<<"$err"
+	run_split host --p2p 0-1,2-3
+	[ "$status" -eq 2 ]
+	grep -q -- "--p2p is for GPUs; engine 'host' needs none" <<<"$err"
+}

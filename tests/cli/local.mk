@@ -25,6 +25,7 @@ cli_tests += \
 	%D%/37-pick.bats \
 	%D%/38-demand.bats \
 	%D%/39-job.bats \
+	%D%/39-staged.bats \
 	%D%/40-verify.bats \
 	%D%/41-predict.bats \
 	%D%/42-export.bats \

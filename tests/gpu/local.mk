@@ -18,4 +18,4 @@ endif
 EXTRA_DIST += %D%/run.sh %D%/blocks.sh %D%/face_torch.py %D%/frame.sh \
 	%D%/library.sh \
 	%D%/process.sh %D%/processes.sh %D%/race.sh %D%/shared.sh \
-	%D%/verbs.sh
+	%D%/staged.sh %D%/verbs.sh

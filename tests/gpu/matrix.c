@@ -12,6 +12,7 @@
  * fault: a rank that stops is named in time, and the process can run again.
  * bits: 100000 random sums, in every way, have the bits of a loop over the
  * ranks.
+ * With GTOPO_P2P=off all of it goes through the host's memory.
  *
  * Prints one line of what was done and a line for each of the first faults.
  * Status: 0 all right; 1 wrong, failed or out of time; 2 usage; 77 fewer

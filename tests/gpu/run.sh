@@ -12,7 +12,7 @@
 # files for others: so it can be run in parts.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-for part in frame blocks shared library process processes verbs race; do
+for part in frame blocks staged shared library process processes verbs race; do
 	# shellcheck disable=SC1090
 	. "$here/$part.sh"
 done
@@ -38,6 +38,7 @@ done
 library_checks
 process_checks
 processes_checks
+staged_checks
 verbs_checks
 launcher_checks
 [ -z "$full" ] || long_checks

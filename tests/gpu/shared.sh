@@ -119,6 +119,7 @@ shared() {
 	done
 	[ -z "$dgx" ] || shared_processes
 	shared_face
+	staged_shared
 	face_torch 2
 	words='the plan is for 2 GPUs'
 	[ -z "$dgx" ] || check 20 "2 ranks on 1 GPU" 2 "$gtopo" run \

@@ -16,6 +16,7 @@ unit_tests += \
 	%D%/exec/link/test_link \
 	%D%/exec/test_bits \
 	%D%/exec/test_engine \
+	%D%/exec/test_peer_access \
 	%D%/exec/trace/test_trace \
 	%D%/kernels/test_fp8 \
 	%D%/kernels/test_messages \
@@ -73,20 +74,30 @@ endif
 # Copy engines are simulated, launches only looked at.
 if HAVE_CUDA
 unit_tests += \
+	%D%/exec/cuda/device/test_host_memory \
+	%D%/exec/cuda/device/test_peers \
 	%D%/exec/cuda/p2p/test_copy_engine \
 	%D%/exec/cuda/p2p/test_detour \
 	%D%/exec/cuda/p2p/test_detour_buffers \
+	%D%/exec/cuda/p2p/test_packet_parts \
+	%D%/exec/cuda/p2p/test_staged \
 	%D%/exec/cuda/test_early_launch \
 	%D%/exec/cuda/test_invariant \
 	%D%/exec/cuda/test_ledger \
 	%D%/exec/cuda/test_max_blocks \
 	%D%/exec/cuda/test_pieces \
-	%D%/exec/cuda/test_places
+	%D%/exec/cuda/test_places \
+	%D%/exec/cuda/test_staged_choice
 tests_unit_exec_cuda_p2p_test_copy_engine_SOURCES = \
 	%D%/exec/cuda/p2p/test_copy_engine.c \
 	%D%/exec/cuda/p2p/streams.c %D%/exec/cuda/p2p/streams.h
 tests_unit_exec_cuda_p2p_test_detour_SOURCES = \
 	%D%/exec/cuda/p2p/test_detour.c \
+	%D%/exec/cuda/p2p/detour_world.h \
+	%D%/exec/cuda/p2p/streams.c %D%/exec/cuda/p2p/streams.h
+tests_unit_exec_cuda_p2p_test_staged_SOURCES = \
+	%D%/exec/cuda/p2p/test_staged.c \
+	%D%/exec/cuda/p2p/detour_world.h \
 	%D%/exec/cuda/p2p/streams.c %D%/exec/cuda/p2p/streams.h
 endif
 

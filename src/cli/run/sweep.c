@@ -265,6 +265,9 @@ int gt_run_sweep(const struct gt_run_sweep *sweep, struct gt_err *err)
 	}
 	if (!rc)
 		rc = run_recorded(&run);
+	if (sweep->ops->staged_bytes)
+		head.staged_bytes = sweep->ops->staged_bytes(run.engine) /
+				    config.plan->nranks;
 	rc = finish_report(&run, rc);
 	sweep->ops->close(run.engine);
 release_out:

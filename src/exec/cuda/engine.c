@@ -54,34 +54,6 @@ static void gt_host_state_close(struct gt_engine *engine)
 	gt_shared_memory_free(&engine->host_state);
 }
 
-/* Hops need access from the sender's and the receiver's GPU to the other's. */
-static int gt_rank_reach(struct gt_engine *engine, uint32_t from, uint32_t to,
-			 struct gt_err *err)
-{
-	int device = engine->ranks[from].device;
-	int other = engine->ranks[to].device, can = 0;
-	cudaError_t rc;
-
-	if (device == other)
-		return GT_OK;
-	rc = cudaDeviceCanAccessPeer(&can, device, other);
-	if (rc == cudaSuccess && !can)
-		return gt_err_set(err, GT_ESYS, NULL,
-				  "rank %u (%s) cannot reach the memory of "
-				  "rank %u (%s): no peer access",
-				  from, engine->plan->ranks[from].device, to,
-				  engine->plan->ranks[to].device);
-	if (rc == cudaSuccess)
-		rc = cudaSetDevice(device);
-	if (rc == cudaSuccess)
-		rc = cudaDeviceEnablePeerAccess(other, 0);
-	if (rc != cudaSuccess && rc != cudaErrorPeerAccessAlreadyEnabled)
-		return gt_cuda_fail(engine, from, (int)rc, "enable peer access",
-				    err);
-	cudaGetLastError();
-	return GT_OK;
-}
-
 static int gt_rank_stream(struct gt_engine *engine, uint32_t rank,
 			  struct gt_err *err)
 {
@@ -145,6 +117,7 @@ static void gt_cuda_close(struct gt_engine *engine)
 	if (engine->has_devices) {
 		gt_cuda_disconnect(engine);
 		gt_cuda_p2p_release(engine);
+		gt_cuda_sendrecv_release(engine);
 		gt_cuda_ce_release(engine);
 		gt_cuda_detour_release(engine);
 		gt_cuda_close_peers(engine);
@@ -180,7 +153,7 @@ static int gt_engine_join(struct gt_engine *engine, struct gt_err *err)
 	return gt_process_group_open(&engine->group, &group, err);
 }
 
-/* Give the local ranks streams on their devices, and reach to one another. */
+/* Give the local ranks streams on their devices. */
 static int gt_engine_open_devices(struct gt_engine *engine, struct gt_err *err)
 {
 	uint32_t first = engine->group.first, end = engine->group.end;
@@ -189,10 +162,6 @@ static int gt_engine_open_devices(struct gt_engine *engine, struct gt_err *err)
 	engine->has_devices = !rc;
 	for (uint32_t r = first; !rc && r < end; r++)
 		rc = gt_rank_stream(engine, r, err);
-	for (uint32_t r = first; !rc && r < end; r++)
-		for (uint32_t p = first; !rc && p < end; p++)
-			if (p != r)
-				rc = gt_rank_reach(engine, r, p, err);
 	return rc;
 }
 
@@ -382,6 +351,11 @@ static int gt_cuda_algo_choice(struct gt_engine *engine,
 	return rc;
 }
 
+static uint64_t gt_cuda_staged_bytes(const struct gt_engine *engine)
+{
+	return engine->stages_in_host ? engine->pinned_bytes : 0;
+}
+
 static int gt_cuda_usable(void)
 {
 	int count = 0;
@@ -398,5 +372,6 @@ const struct gt_engine_ops gt_engine_cuda = {
 	.run = gt_cuda_run,
 	.algo_choice = gt_cuda_algo_choice,
 	.check = gt_cuda_do_check,
+	.staged_bytes = gt_cuda_staged_bytes,
 	.async = &gt_cuda_async,
 };

@@ -84,6 +84,20 @@ static int gt_interpreter_launch(const struct gt_engine *engine,
 	return gt_kernel_run(req->dtype, &args, engine->ranks[rank].stream);
 }
 
+static int gt_packets_launch_one(const struct gt_engine *engine,
+				 const struct gt_exec_request *req,
+				 uint32_t rank)
+{
+	return gt_cuda_packets_launch(engine, req, rank, rank + 1);
+}
+
+static int gt_staged_launch_one(const struct gt_engine *engine,
+				const struct gt_exec_request *req,
+				uint32_t rank)
+{
+	return gt_cuda_staged_launch(engine, req, rank, rank + 1);
+}
+
 typedef int gt_launcher(const struct gt_engine *engine,
 			const struct gt_exec_request *req, uint32_t rank);
 
@@ -98,9 +112,10 @@ static gt_launcher *gt_launcher_of(const struct gt_engine *engine,
 		return gt_interpreter_launch;
 	case GT_PROTOCOL_LL:
 	case GT_PROTOCOL_LL128:
-		return gt_cuda_packets_launch;
+		return gt_packets_launch_one;
 	case GT_PROTOCOL_CE:
-		return gt_cuda_ce_launch;
+		return engine->stages_in_host ? gt_staged_launch_one
+					      : gt_cuda_ce_launch;
 	default:
 		if (choice->waits_apart)
 			return gt_cuda_apart_launch;
@@ -130,7 +145,7 @@ static int gt_inputs_launch(const struct gt_engine *engine,
 	*part = gt_cuda_detour_rest(engine, part);
 	return gt_choice_is_p2p(&engine->choice) && !by_packets && req->count &&
 			       gt_cuda_p2p_overwrites(req) &&
-			       !gt_cuda_pulls(engine)
+			       !gt_cuda_pulls(engine) && !engine->stages_in_host
 		       ? gt_cuda_input_launch(engine, part, rank)
 		       : 0;
 }
@@ -153,6 +168,42 @@ int gt_cuda_enqueue(const struct gt_engine *engine,
 	return rc;
 }
 
+static int gt_enqueue_copies(const struct gt_engine *engine)
+{
+	return engine->stages_in_host &&
+	       engine->choice.protocol == GT_PROTOCOL_CE;
+}
+
+int gt_cuda_is_staged(const struct gt_engine *engine,
+		      const struct gt_exec_request *req)
+{
+	return gt_enqueue_copies(engine) ||
+	       (engine->stages_in_host &&
+		engine->choice.protocol == GT_PROTOCOL_LL &&
+		!gt_cuda_p2p_fits(engine, req, &engine->choice));
+}
+
+int gt_cuda_enqueue_staged(const struct gt_engine *engine,
+			   const struct gt_exec_request *req)
+{
+	const struct gt_process_group *group = &engine->group;
+	struct gt_exec_request part = *req;
+	int rc = 0;
+
+	for (uint32_t r = group->first; !rc && r < group->end; r++) {
+		rc = (int)cudaSetDevice(engine->ranks[r].device);
+		if (!rc)
+			rc = gt_inputs_launch(engine, req, r, &part);
+	}
+	if (rc || !part.count)
+		return rc;
+	return gt_enqueue_copies(engine)
+		       ? gt_cuda_staged_launch(engine, &part, group->first,
+					       group->end)
+		       : gt_cuda_packets_launch(engine, &part, group->first,
+						group->end);
+}
+
 /*
  * Make what engine->choice needs for a request between GPUs, unless it is
  * there.
@@ -162,6 +213,8 @@ static int gt_p2p_need(struct gt_engine *engine,
 {
 	int rc = gt_cuda_p2p_open(engine, req->dtype, err);
 
+	if (!rc && gt_enqueue_copies(engine))
+		return gt_cuda_staged_need(engine, err);
 	if (!rc && (engine->choice.protocol == GT_PROTOCOL_CE ||
 		    engine->choice.protocol == GT_PROTOCOL_DIRECT))
 		rc = gt_cuda_ce_need(engine, req, err);

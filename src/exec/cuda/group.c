@@ -35,8 +35,9 @@ int gt_cuda_fusion_takes(const struct gt_engine *engine,
 	 */
 	if (choice->algo == GT_ALGO_TWO_SHOT && req->coll != GT_COLL_ALLREDUCE)
 		return 0;
-	return choice->protocol == GT_PROTOCOL_LL ||
-	       choice->protocol == GT_PROTOCOL_LL128;
+	return (choice->protocol == GT_PROTOCOL_LL ||
+		choice->protocol == GT_PROTOCOL_LL128) &&
+	       gt_cuda_p2p_fits(engine, req, choice);
 }
 
 static uint64_t gt_fusion_block_bytes(const struct gt_engine *engine,

@@ -70,6 +70,16 @@ int gt_cuda_enqueue(const struct gt_engine *engine,
 		    uint32_t times);
 
 /*
+ * Does a request go through the host's memory in steps, as engine->choice is?
+ * Then one thread puts each of them on all local ranks' streams before the
+ * next; a cudaError_t.
+ */
+int gt_cuda_is_staged(const struct gt_engine *engine,
+		      const struct gt_exec_request *req);
+int gt_cuda_enqueue_staged(const struct gt_engine *engine,
+			   const struct gt_exec_request *req);
+
+/*
  * run.c: requests in the engine's own buffers, timed, by a host thread a rank:
  * engine_ops.run.
  */
@@ -115,6 +125,8 @@ int gt_cuda_sendrecv_setup(struct gt_engine *engine, struct gt_err *err);
 int gt_cuda_sendrecv(struct gt_engine *engine, uint32_t rank, void *stream,
 		     const struct gt_message *messages, uint32_t n,
 		     struct gt_err *err);
+
+void gt_cuda_sendrecv_release(struct gt_engine *engine);
 
 /* After an abort: GT_ESYS or GT_EINPUT if a message was the reason. */
 int gt_cuda_sendrecv_diagnose(const struct gt_engine *engine,

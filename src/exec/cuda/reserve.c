@@ -89,6 +89,18 @@ static int gt_reserve_flows(struct gt_engine *engine, struct gt_err *err)
 	return rc ? rc : gt_cuda_ce_open(engine, err);
 }
 
+/* What goes through the host's memory needs no buffer of a rank's own. */
+static int gt_reserve_staged(struct gt_engine *engine, struct gt_err *err)
+{
+	int rc = GT_OK;
+
+	for (int dtype = 0; !rc && dtype < GT_NDTYPES; dtype++)
+		rc = gt_cuda_p2p_open(engine, (enum gt_dtype)dtype, err);
+	if (!rc && !gt_cuda_staged_fault(engine))
+		rc = gt_cuda_staged_need(engine, err);
+	return rc;
+}
+
 /*
  * Registered buffers are reached as a whole, by operations that need scratch,
  * and may have a detour beside them.
@@ -114,9 +126,11 @@ int gt_cuda_reserve(struct gt_engine *engine, struct gt_err *err)
 		    engine->plan->nranks <= GT_P2P_RANKS;
 	int rc = GT_OK;
 
-	if (flows)
+	if (flows && engine->stages_in_host)
+		rc = gt_reserve_staged(engine, err);
+	else if (flows)
 		rc = gt_reserve_agree(engine, err);
-	if (!rc && flows)
+	if (!rc && flows && !engine->stages_in_host)
 		rc = gt_reserve_flows(engine, err);
 	/* Graphs keep addresses of FIFOs: those of links are made here. */
 	if (!rc)

@@ -17,7 +17,11 @@
  */
 enum {
 	GT_CUDA_WORKERS = 128, /* of all channels */
-	/* FIFOs over links are copied by CPUs, and should stay in the cache. */
+	/*
+	 * FIFOs in the host's memory should stay in its caches; those over
+	 * links are copied by CPUs, too.  Loads and stores of a few blocks are
+	 * all that PCIe carries.
+	 */
 	GT_CUDA_FAR_WORKERS = 8,
 };
 
@@ -33,7 +37,8 @@ static uint32_t gt_row_workers_of(const struct gt_engine *engine,
 				  const struct gt_plan_select *row,
 				  uint32_t each, uint32_t most)
 {
-	uint32_t n = gt_process_group_has_links(&engine->group)
+	uint32_t n = gt_process_group_has_links(&engine->group) ||
+				     engine->stages_in_host
 			     ? GT_CUDA_FAR_WORKERS
 			     : GT_CUDA_WORKERS;
 

@@ -18,12 +18,13 @@
 enum { GT_SENDRECV_BLOCKS = 128 };
 
 /*
- * Messages go directly only within a process: other processes' buffers are out
- * of reach.
+ * Messages go directly only within a process whose GPUs reach each other: other
+ * buffers are out of reach.
  */
 static uint32_t gt_sendrecv_kind(const struct gt_engine *engine)
 {
-	return (engine->group.world ? 0 : GT_MSG_DIRECT) |
+	return (engine->group.world || engine->stages_in_host ? 0
+							      : GT_MSG_DIRECT) |
 	       (engine->has_128b_stores ? GT_MSG_LL128_OK : 0);
 }
 
@@ -31,6 +32,27 @@ static uint64_t gt_sendrecv_bytes(const struct gt_engine *engine)
 {
 	return engine->plan->nranks *
 	       gt_pair_buffer_pitch(gt_sendrecv_kind(engine));
+}
+
+/* Only a rank itself looks at its counters: they are on its GPU. */
+static cudaError_t gt_sendrecv_count(struct gt_cuda_rank *me)
+{
+	size_t bytes = sizeof(*me->message_counts);
+	cudaError_t rc = cudaSetDevice(me->device);
+
+	if (rc == cudaSuccess)
+		rc = cudaMalloc((void **)&me->message_counts, bytes);
+	if (rc == cudaSuccess)
+		rc = cudaMemsetAsync(me->message_counts, 0, bytes, me->own);
+	return rc == cudaSuccess ? cudaStreamSynchronize(me->own) : rc;
+}
+
+void gt_cuda_sendrecv_release(struct gt_engine *engine)
+{
+	for (uint32_t r = engine->group.first; r < engine->group.end; r++) {
+		cudaSetDevice(engine->ranks[r].device);
+		cudaFree(engine->ranks[r].message_counts);
+	}
 }
 
 int gt_cuda_sendrecv_setup(struct gt_engine *engine, struct gt_err *err)
@@ -44,15 +66,15 @@ int gt_cuda_sendrecv_setup(struct gt_engine *engine, struct gt_err *err)
 	if (!engine->all_peers_reachable || engine->plan->nranks > GT_P2P_RANKS)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "send and receive on GPUs need at most %d "
-				  "ranks, which reach each other's memory",
+				  "ranks, on one host or in reach of each "
+				  "other's memory",
 				  GT_P2P_RANKS);
 	for (uint32_t r = 0; r < engine->plan->nranks; r++)
-		bytes[r] = gt_sendrecv_bytes(engine) +
-			   sizeof(struct gt_pair_counters);
+		bytes[r] = gt_sendrecv_bytes(engine);
 	rc = gt_cuda_region_new(engine, GT_CUDA_SENDRECV, bytes, err);
 	for (uint32_t r = engine->group.first; !rc && r < engine->group.end;
 	     r++) {
-		done = cudaSetDevice(engine->ranks[r].device);
+		done = gt_sendrecv_count(&engine->ranks[r]);
 		if (done == cudaSuccess)
 			done = (cudaError_t)gt_sendrecv_prepare();
 		if (done != cudaSuccess)
@@ -124,13 +146,12 @@ static cudaError_t gt_sendrecv_launch(const struct gt_engine *engine,
 		.overlaps = gt_cuda_may_overlap(
 			engine, gt_cuda_blocks_allowed(engine, 0)),
 		.stream = stream};
-	char *own = gt_cuda_region_at(engine, GT_CUDA_SENDRECV, rank, rank);
 	cudaError_t rc = cudaSetDevice(engine->ranks[rank].device);
 
 	for (uint32_t r = 0; r < engine->plan->nranks; r++)
 		args.pair_buffers[r] =
 			gt_cuda_region_at(engine, GT_CUDA_SENDRECV, rank, r);
-	args.counts = (void *)(own + gt_sendrecv_bytes(engine));
+	args.counts = engine->ranks[rank].message_counts;
 	return rc == cudaSuccess
 		       ? (cudaError_t)gt_sendrecv_run(&grid, &args, list)
 		       : rc;

@@ -118,7 +118,8 @@ int gt_cuda_sizes_choose(struct gt_engine *engine, struct gt_err *err)
 				  "%d",
 				  threads, GT_KERNEL_MAX_THREADS);
 	engine->threads = threads ? threads : GT_CUDA_THREADS;
-	engine->has_128b_stores = gt_plan_allows_ll128(engine->plan);
+	engine->has_128b_stores =
+		!engine->stages_in_host && gt_plan_allows_ll128(engine->plan);
 	gt_choose_fifo(engine);
 	return gt_choose_workers(engine, err);
 }

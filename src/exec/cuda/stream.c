@@ -53,10 +53,13 @@ static void gt_stream_abort(struct gt_engine *engine)
 	__atomic_store_n(&engine->failed, 1, __ATOMIC_RELAXED);
 }
 
-/* Copy engines and direct loads reach into all ranks' buffers. */
+/*
+ * Copy engines and direct loads reach into all ranks' buffers, where they do
+ * not go through the host.
+ */
 static int gt_stream_reaches_peers(const struct gt_engine *engine)
 {
-	return engine->group.world &&
+	return engine->group.world && !engine->stages_in_host &&
 	       (engine->choice.protocol == GT_PROTOCOL_DIRECT ||
 		engine->choice.protocol == GT_PROTOCOL_CE);
 }
@@ -117,12 +120,32 @@ static int gt_stream_prepare(struct gt_engine *engine,
 	return rc ? rc : gt_cuda_pieces_prepare(engine, req, err);
 }
 
+/* Launch all ranks' parts, which wait for one another in many steps. */
+static int gt_stream_launch_staged(struct gt_engine *engine,
+				   const struct gt_exec_request *req,
+				   struct gt_err *err)
+{
+	const struct gt_process_group *group = &engine->group;
+	int rc;
+
+	for (uint32_t r = group->first; r < group->end; r++)
+		engine->ranks[r].stream = req->streams[r];
+	rc = gt_cuda_enqueue_staged(engine, req);
+	for (uint32_t r = group->first; r < group->end; r++)
+		engine->ranks[r].stream = engine->ranks[r].own;
+	return rc ? gt_cuda_fail(engine, group->first, rc,
+				 "launch the collective", err)
+		  : GT_OK;
+}
+
 static int gt_stream_launch(struct gt_engine *engine,
 			    const struct gt_exec_request *req,
 			    struct gt_err *err)
 {
 	int rc = GT_OK;
 
+	if (gt_cuda_is_staged(engine, req))
+		return gt_stream_launch_staged(engine, req, err);
 	for (uint32_t r = engine->group.first; !rc && r < engine->group.end;
 	     r++)
 		rc = gt_stream_launch_rank(engine, req, r, err);

@@ -82,6 +82,28 @@ enum {
 	GT_CHOICE_OVERLAP_CE_SUM_BYTES = 8 << 20, /* of what is added up */
 };
 
+/*
+ * Thresholds for GPUs that do not reach each other, whose bytes all go out to
+ * the host's memory and in again.  They are REASONED, not measured, from what 2
+ * H200 did with peer access off: a prototype of packets in one shot took 8.4 us
+ * for 64 KiB, 21 for 256 KiB and 70 for 1 MiB, as half of them are flags; rings
+ * through shared memory 29.4, 50.4 for 1 MiB, 146 for 4 MiB and 542 for 16 MiB;
+ * copies out and in at once carry 35.6 GB/s, so 16 MiB are 471 us, and a staged
+ * operation takes some 50 us to begin and to end.
+ */
+enum {
+	/* So many bytes leave a GPU as packets, counted without their flags. */
+	GT_STAGED_PACKET_BYTES = 384 << 10,
+	/* Two shots save more than so many of them, or one is taken. */
+	GT_STAGED_TRIP_BYTES = 64 << 10,
+	/* What only moves has no ring that is worth it: longer as packets. */
+	GT_STAGED_MOVE_BYTES = 768 << 10,
+	/* So many bytes of a sum go around a ring, if the plan has one. */
+	GT_STAGED_RING_BYTES = 8 << 20,
+	GT_STAGED_BLOCKS = 16, /* that add up beside the copies, of each lane */
+	GT_STAGED_LANES = 2,
+};
+
 static uint64_t gt_choice_packet_chunk(const struct gt_algo_choice *choice)
 {
 	return choice->protocol == GT_PROTOCOL_LL128 ? GT_LL128_CHUNK_DATA
@@ -170,6 +192,12 @@ static void gt_choice_size_ce(const struct gt_engine *engine,
 {
 	if (!choice->threads)
 		choice->threads = GT_DIRECT_THREADS;
+	/* Lanes may add up at the same time, and copies wait for no blocks. */
+	if (engine->stages_in_host && !choice->blocks)
+		choice->blocks =
+			choice->max_blocks < GT_STAGED_BLOCKS * GT_STAGED_LANES
+				? choice->max_blocks / GT_STAGED_LANES
+				: GT_STAGED_BLOCKS;
 	/* Apart nothing runs beside that would want the other processors. */
 	if (!choice->blocks)
 		choice->blocks = choice->waits_apart ? engine->processors
@@ -206,6 +234,22 @@ static int gt_choice_has_one_root(enum gt_coll coll)
 	return coll == GT_COLL_BROADCAST || coll == GT_COLL_REDUCE;
 }
 
+/* Say why a request cannot go through the host's memory; NULL: it can. */
+static const char *gt_choice_staged_fault(const struct gt_engine *engine,
+					  const struct gt_exec_request *req,
+					  const struct gt_algo_choice *choice)
+{
+	uint32_t most = gt_cuda_blocks_allowed(engine, choice->max_blocks);
+
+	if (gt_choice_is_packets(choice))
+		return NULL;
+	if (choice->protocol != GT_PROTOCOL_CE)
+		return "GPUs do not reach each other's buffers";
+	if (gt_coll_reduces(req->coll) && most < GT_STAGED_LANES)
+		return "two lanes add up, with a block each at least";
+	return gt_cuda_staged_fault(engine);
+}
+
 static const char *gt_choice_fault(const struct gt_engine *engine,
 				   const struct gt_exec_request *req,
 				   const struct gt_algo_choice *choice)
@@ -224,6 +268,8 @@ static const char *gt_choice_fault(const struct gt_engine *engine,
 		return "there is nothing to do in two";
 	if (choice->protocol == GT_PROTOCOL_LL128 && !engine->has_128b_stores)
 		return "128 bytes arrive whole over NVLink only";
+	if (choice->protocol != GT_PROTOCOL_SIMPLE && engine->stages_in_host)
+		return gt_choice_staged_fault(engine, req, choice);
 	if (gt_choice_is_packets(choice))
 		return gt_cuda_p2p_fits(engine, req, choice)
 			       ? NULL
@@ -325,6 +371,49 @@ static int gt_choice_one_root(const struct gt_engine *engine,
 	return gt_choice_fifos(engine, req, choice);
 }
 
+static int gt_choice_try(const struct gt_engine *engine,
+			 const struct gt_exec_request *req, enum gt_algo algo,
+			 enum gt_protocol protocol,
+			 struct gt_algo_choice *choice)
+{
+	*choice = (struct gt_algo_choice){.algo = (uint8_t)algo,
+					  .protocol = (uint8_t)protocol};
+	return !gt_choice_fault(engine, req, choice);
+}
+
+/*
+ * Choose for GPUs that do not reach each other: packets, a ring for sums in
+ * between, and copy engines for the rest; packets in parts where nothing else
+ * can.
+ */
+static void gt_choice_staged(const struct gt_engine *engine,
+			     const struct gt_exec_request *req,
+			     struct gt_algo_choice *choice)
+{
+	uint64_t bytes = gt_choice_block_bytes(engine, req, GT_ALGO_ONE_SHOT);
+	uint32_t n = engine->plan->nranks;
+	int sums = req->coll == GT_COLL_ALLREDUCE;
+	enum gt_algo two = sums ? GT_ALGO_TWO_SHOT : GT_ALGO_ONE_SHOT;
+	/* One shot sends everything to everybody, two shots twice a part. */
+	uint64_t one = bytes * (n - 1);
+	uint64_t most = gt_coll_reduces(req->coll) ? GT_STAGED_PACKET_BYTES
+						   : GT_STAGED_MOVE_BYTES;
+
+	*choice = (struct gt_algo_choice){.algo = GT_ALGO_ONE_SHOT,
+					  .protocol = GT_PROTOCOL_LL};
+	if (sums && one - one * 2 / n > GT_STAGED_TRIP_BYTES) {
+		choice->algo = GT_ALGO_TWO_SHOT;
+		one = one * 2 / n;
+	}
+	if (one <= most && gt_cuda_p2p_fits(engine, req, choice))
+		return;
+	if (gt_coll_reduces(req->coll) && bytes <= GT_STAGED_RING_BYTES &&
+	    gt_choice_ring(engine, req, choice))
+		return;
+	if (!gt_choice_try(engine, req, two, GT_PROTOCOL_CE, choice))
+		gt_choice_try(engine, req, two, GT_PROTOCOL_LL, choice);
+}
+
 /*
  * Choose what is known to be the fastest.  P2p serves every collective; a ring
  * is better where bytes are many and p2p would send them several times.
@@ -341,6 +430,10 @@ static void gt_choice_fastest(const struct gt_engine *engine,
 
 	if (!engine->all_peers_reachable) {
 		gt_choice_fifos(engine, req, choice);
+		return;
+	}
+	if (engine->stages_in_host) {
+		gt_choice_staged(engine, req, choice);
 		return;
 	}
 	if (req->coll == GT_COLL_ALLREDUCE) {
@@ -366,16 +459,6 @@ static void gt_choice_fastest(const struct gt_engine *engine,
 		choice->protocol = GT_PROTOCOL_CE;
 	if (gt_choice_fault(engine, req, choice))
 		gt_choice_fifos(engine, req, choice);
-}
-
-static int gt_choice_try(const struct gt_engine *engine,
-			 const struct gt_exec_request *req, enum gt_algo algo,
-			 enum gt_protocol protocol,
-			 struct gt_algo_choice *choice)
-{
-	*choice = (struct gt_algo_choice){.algo = (uint8_t)algo,
-					  .protocol = (uint8_t)protocol};
-	return !gt_choice_fault(engine, req, choice);
 }
 
 /*
@@ -415,6 +498,10 @@ static void gt_choice_planned(const struct gt_engine *engine,
 	    !gt_choice_try(engine, req, two, GT_PROTOCOL_LL, choice) &&
 	    !gt_choice_try(engine, req, two, GT_PROTOCOL_DIRECT, choice))
 		*choice = (struct gt_algo_choice){.algo = GT_ALGO_RING};
+	/* Packets carry anything through the host, but not fast. */
+	if (engine->stages_in_host && gt_choice_is_packets(choice) &&
+	    !gt_cuda_p2p_fits(engine, req, choice))
+		gt_choice_staged(engine, req, choice);
 }
 
 /*
@@ -437,7 +524,7 @@ static void gt_choice_overlap(const struct gt_engine *engine,
 		return;
 	}
 	gt_choice_fastest(engine, req, choice);
-	if (engine->plan->nranks < 2)
+	if (engine->plan->nranks < 2 || engine->stages_in_host)
 		return;
 	if (bytes <= GT_CHOICE_OVERLAP_PACKET_BYTES &&
 	    gt_choice_is_packets(choice))

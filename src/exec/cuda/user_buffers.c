@@ -81,7 +81,7 @@ static int gt_buffers_allow(struct gt_engine *engine, uint32_t rank,
 	int devices[GT_P2P_RANKS];
 	cudaError_t rc;
 
-	if (n < 2 || n > GT_P2P_RANKS)
+	if (n < 2 || n > GT_P2P_RANKS || engine->stages_in_host)
 		return GT_OK;
 	for (uint32_t v = 0; v < n; v++)
 		devices[v] = engine->ranks[group->first + v].device;

@@ -54,6 +54,8 @@ gt_detour(const __grid_constant__ struct gt_detour_args args)
 	struct gt_wait wait = {};
 	bool go = peer < args.nranks && peer != args.me;
 
+	if (!gt_guard_passes(&args.guard))
+		return;
 	if (peer == args.me) {
 		gt_flag_fence();
 		gt_flag_post(args.flags[peer], value);

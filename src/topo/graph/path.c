@@ -94,7 +94,9 @@ static int gt_path_measure(const struct gt_topo *topo, struct gt_path *path)
 	const struct gt_link *link;
 	struct gt_rat gbs;
 
-	path->charge = gt_path_charge(topo, path);
+	/* What goes to memory is no traffic between peers. */
+	path->charge =
+		path->is_staged ? GT_RAT(1, 1) : gt_path_charge(topo, path);
 	for (uint32_t i = 0; i < path->nhops; i++) {
 		link = &topo->links[path->links[i]];
 		gbs = link->gbs;
@@ -141,6 +143,118 @@ static int gt_path_set(const struct gt_paths *paths, const uint32_t *links,
 	return gt_path_measure(paths->topo, path);
 }
 
+/*
+ * Finds what a GPU may do to the memory of the n-th GPU in order of dev, and
+ * returns whether that is to read and to write.  What the file does not say, or
+ * says of another number of GPUs, is taken for access.
+ */
+static int gt_paths_may_access(const struct gt_paths *paths, uint32_t from,
+			       uint32_t to)
+{
+	const char *word = paths->topo->nodes[paths->ends[from]].p2p;
+	int may = 1;
+	uint32_t n;
+
+	for (n = 0; word && *word; n++) {
+		size_t len = strcspn(word, " ");
+
+		if (n == to)
+			may = len < 2 || (word[0] == 'r' && word[1] == 'w');
+		word += len;
+		word += strspn(word, " ");
+	}
+	return n != paths->topo->ngpus || may;
+}
+
+/* Do two ends have to go through the host's memory? */
+static int gt_paths_are_apart(const struct gt_paths *paths, uint32_t a,
+			      uint32_t b)
+{
+	uint32_t ngpus = paths->topo->ngpus;
+
+	return a != b && a < ngpus && b < ngpus &&
+	       (!gt_paths_may_access(paths, a, b) ||
+		!gt_paths_may_access(paths, b, a));
+}
+
+static uint32_t gt_paths_link(const struct gt_topo *topo, uint32_t from,
+			      uint32_t to)
+{
+	for (uint32_t i = 0; i < topo->nlinks; i++)
+		if (topo->links[i].from == from && topo->links[i].to == to)
+			return i;
+	return GT_NONE;
+}
+
+/*
+ * Gives the links from a GPU up to its CPU, and the ones that lead down again,
+ * in their order from the GPU; returns their number, or 0 if it has no CPU.
+ */
+static uint32_t gt_paths_climb(const struct gt_paths *paths, uint32_t end,
+			       uint32_t *up, uint32_t *down)
+{
+	const struct gt_topo *topo = paths->topo;
+	uint32_t at = paths->ends[end], above, n = 0;
+
+	while (topo->nodes[at].kind != GT_NODE_CPU) {
+		above = topo->nodes[at].up;
+		if (above == GT_NONE || n == topo->nnodes)
+			return 0;
+		up[n] = gt_paths_link(topo, at, above);
+		down[n] = gt_paths_link(topo, above, at);
+		if (up[n] == GT_NONE || down[n] == GT_NONE)
+			return 0;
+		n++;
+		at = above;
+	}
+	return n;
+}
+
+/*
+ * Gives the links of two GPUs' route through their CPUs, of which there is room
+ * for four times as many as nodes, and returns their number; 0: there is none.
+ */
+static uint32_t gt_paths_over_cpus(const struct gt_paths *paths, uint32_t from,
+				   uint32_t to, uint32_t *links)
+{
+	const struct gt_topo *topo = paths->topo;
+	uint32_t *down = links + 2 * (size_t)topo->nnodes + 2;
+	uint32_t *aside = down + topo->nnodes, between;
+	uint32_t n = gt_paths_climb(paths, from, links, aside), ndown;
+
+	ndown = n ? gt_paths_climb(paths, to, aside, down) : 0;
+	if (!ndown)
+		return 0;
+	if (topo->links[links[n - 1]].to != topo->links[down[ndown - 1]].from) {
+		between = gt_paths_link(topo, topo->links[links[n - 1]].to,
+					topo->links[down[ndown - 1]].from);
+		if (between == GT_NONE)
+			return 0;
+		links[n++] = between;
+	}
+	while (ndown)
+		links[n++] = down[--ndown];
+	return n;
+}
+
+/* Has two GPUs without access go over their CPUs, or not reach each other. */
+static int gt_paths_stage(const struct gt_paths *paths, uint32_t from,
+			  uint32_t to)
+{
+	struct gt_path *path = gt_paths_at(paths, from, to);
+	size_t room = (size_t)paths->topo->nnodes * 4 + 4;
+	uint32_t *links = calloc(room, sizeof(*links)), n;
+	int good = links != NULL;
+
+	*path = gt_path_none;
+	path->is_staged = 1;
+	n = good ? gt_paths_over_cpus(paths, from, to, links) : 0;
+	if (n)
+		good = gt_path_set(paths, links, n, path);
+	free(links);
+	return good;
+}
+
 /* Fills the row of an end with routes that relay through no GPU. */
 static int gt_paths_plain(const struct gt_paths *paths,
 			  struct gt_route_search *search, uint32_t from)
@@ -158,6 +272,9 @@ static int gt_paths_plain(const struct gt_paths *paths,
 			       : gt_route_search_to(search, paths->ends[to],
 						    &links);
 		if (n && !gt_path_set(paths, links, n, path))
+			return 0;
+		if (gt_paths_are_apart(paths, from, to) &&
+		    !gt_paths_stage(paths, from, to))
 			return 0;
 	}
 	path = gt_paths_at(paths, from, from);
@@ -201,6 +318,8 @@ static int gt_paths_gpus(const struct gt_paths *paths, uint32_t from,
 	struct gt_path *best = gt_paths_at(paths, from, to);
 	uint32_t links[2], n = gt_paths_direct(paths, from, to, links);
 
+	if (best->is_staged)
+		return 1;
 	if (n)
 		return gt_path_set(paths, links, n, best);
 	for (uint32_t via = 0; via < topo->ngpus && paths->relayed; via++) {

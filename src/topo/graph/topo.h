@@ -88,6 +88,11 @@ struct gt_node {
 	 * with it beside its link; NULL where there is nothing.
 	 */
 	const char *facts, *problem;
+	/*
+	 * GPU: what it may do to the memory of each GPU, in order of dev, as
+	 * gt_p2p has it (gtopo-topology(5)); NULL: not known.
+	 */
+	const char *p2p;
 	const struct gt_pci *pci; /* GPU, NIC, PCI; NULL: nothing known */
 	/*
 	 * For a GPU or NET, whether the file only lists a PCI function of such

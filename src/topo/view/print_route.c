@@ -100,6 +100,11 @@ void gt_print_route(const struct gt_topo *topo, const struct gt_path *path,
 		      gt_print_kind_meaning(topo, path->kind));
 	for (uint32_t hop = 0; hop < path->nhops; hop++)
 		gt_route_link(topo, path, hop, buf);
+	if (path->is_staged)
+		gt_buf_puts(buf, "The two have no peer access (gt_p2p): bytes "
+				 "wait in the host's memory.\n"
+				 "gtopo lint tells of bridges (ACS) and of an "
+				 "IOMMU that are in the way.\n");
 	if (path->charge.num != path->charge.den)
 		gt_buf_puts(buf, "PCI links count 5/6 of what they carry: the "
 				 "host bridge is Intel's.\n");

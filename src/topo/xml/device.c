@@ -32,6 +32,12 @@ static int gt_reader_gpu(struct gt_reader *reader, struct gt_pci_fn *fn,
 		return gt_err_nomem(err);
 	if (!gpu)
 		return gt_graph_node(topo, &node, &fn->node, err);
+	if (gt_xml_attr(gpu, "gt_p2p")) {
+		node.p2p = gt_arena_strdup(topo->arena,
+					   gt_xml_attr(gpu, "gt_p2p"));
+		if (!node.p2p)
+			return gt_err_nomem(err);
+	}
 	gt_reader_gpu_facts(reader, gpu, &node);
 	if (gt_xml_int(gpu, "dev", &node.dev, err) ||
 	    gt_xml_int(gpu, "rank", &node.rank, err) ||

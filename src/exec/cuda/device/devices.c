@@ -4,6 +4,7 @@
  */
 #include "exec/cuda/device/state.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,9 +44,31 @@ static int gt_device_by_id(const struct gt_engine *engine, uint32_t rank,
 			  rank, bus_id);
 }
 
+/* Which of the host's NUMA nodes is next to the GPU?  -1: it has none. */
+static int gt_device_numa_node(const char *bus_id)
+{
+	char path[128];
+	FILE *file;
+	int node;
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%.31s/numa_node",
+		 bus_id);
+	/* CUDA writes bus ids in capitals, the system in small letters. */
+	for (char *c = path; *c; c++)
+		*c = (char)tolower((unsigned char)*c);
+	file = fopen(path, "re");
+	if (!file)
+		return -1;
+	if (fscanf(file, "%d", &node) != 1)
+		node = -1;
+	fclose(file);
+	return node;
+}
+
 /* A process tells the others this of a local rank's GPU. */
 struct gt_devices_gpu {
 	char bus_id[32];
+	int32_t numa_node;
 	uint32_t processors;
 	uint32_t host; /* the first process there */
 };
@@ -73,6 +96,7 @@ static int gt_devices_look(const struct gt_engine *engine, uint32_t rank,
 				  "rank %u: '%s' is a part of a GPU in MIG "
 				  "mode, which cannot reach other GPUs",
 				  rank, prop.name);
+	gpu->numa_node = gt_device_numa_node(gpu->bus_id);
 	gpu->processors = (uint32_t)prop.multiProcessorCount;
 	while (engine->group.world && !engine->group.is_here[gpu->host])
 		gpu->host++;
@@ -149,6 +173,7 @@ static int gt_devices_check(struct gt_engine *engine,
 	for (uint32_t r = 0; r < engine->plan->nranks; r++) {
 		uint32_t own = gpus[r].processors, others = 0;
 
+		engine->ranks[r].numa_node = gpus[r].numa_node;
 		for (uint32_t q = 0; q < engine->plan->nranks; q++)
 			if (q != r && gt_devices_same(&gpus[q], &gpus[r]))
 				others++;

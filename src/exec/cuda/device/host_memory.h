@@ -14,9 +14,37 @@ struct gt_link_device_memory;
 struct gt_link_memory_ops;
 struct gt_shared_memory;
 
-/* Make zeros that all processes of this host map: a meeting. */
+/*
+ * Make zeros that all processes of this host map: a meeting.  _share_parts()
+ * makes bytes[rank] for every rank, from gt_cuda_host_part_at() on, which lie
+ * near its GPU where the host has several NUMA nodes; the part of nranks is
+ * behind all of them.
+ */
 int gt_cuda_host_share(struct gt_engine *engine, size_t bytes,
 		       struct gt_shared_memory *share, struct gt_err *err);
+int gt_cuda_host_share_parts(struct gt_engine *engine, const uint64_t *bytes,
+			     struct gt_shared_memory *share,
+			     struct gt_err *err);
+uint64_t gt_cuda_host_part_at(const uint64_t *bytes, uint32_t rank);
+
+/*
+ * How much of the host's memory is pinned for a communicator is bounded:
+ * GTOPO_PINNED, or 4 GiB.  _open() reads that, and is GT_EINPUT if it is no
+ * size; _may() is GT_ESYS, with a remedy, if so many bytes more are too many;
+ * _add() counts them and, where all go through the host, tells so.
+ */
+int gt_cuda_pinned_open(struct gt_engine *engine, struct gt_err *err);
+int gt_cuda_pinned_may(const struct gt_engine *engine, uint64_t bytes,
+		       struct gt_err *err);
+void gt_cuda_pinned_add(struct gt_engine *engine, uint64_t bytes);
+
+/*
+ * Make a region in the host's memory, of bytes[rank] zeros for every rank,
+ * which all processes and GPUs reach: a meeting.  _free() is for any region.
+ */
+int gt_cuda_host_region_new(struct gt_engine *engine, int region,
+			    const uint64_t *bytes, struct gt_err *err);
+void gt_cuda_host_region_free(struct gt_engine *engine, int region);
 
 /* Links call these for the memory of FIFOs; the engine is their `arg`. */
 extern const struct gt_link_memory_ops gt_cuda_pins;

@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "exec/cuda/device/driver.h"
+#include "exec/cuda/device/host_memory.h"
 #include "exec/cuda/device/state.h"
 #include "exec/link/fd_passing.h"
 #include "plan/ir/plan.h"
@@ -394,12 +395,23 @@ int gt_cuda_region_share(struct gt_engine *engine, int region, int tries,
 	return rc;
 }
 
+/* Do other ranks reach into it even if they do not reach GPUs' buffers? */
+static int gt_region_is_met(int region)
+{
+	return region == GT_CUDA_LL_BUFFERS || region == GT_CUDA_SENDRECV ||
+	       region >= GT_CUDA_FIFOS;
+}
+
 int gt_cuda_region_new(struct gt_engine *engine, int region,
 		       const uint64_t *bytes, struct gt_err *err)
 {
-	int rc = gt_cuda_region_alloc(engine, region, bytes, err);
+	int rc;
 
-	if (rc || !engine->group.world)
+	if (engine->stages_in_host && gt_region_is_met(region))
+		return gt_cuda_host_region_new(engine, region, bytes, err);
+	rc = gt_cuda_region_alloc(engine, region, bytes, err);
+	/* What is not met there is each rank's own. */
+	if (rc || !engine->group.world || engine->stages_in_host)
 		return rc;
 	return gt_cuda_region_share(engine, region, 0, err);
 }
@@ -407,7 +419,9 @@ int gt_cuda_region_new(struct gt_engine *engine, int region,
 static void gt_region_unmap(struct gt_engine *engine, int region)
 {
 	for (uint32_t p = 0; p < engine->group.nprocesses; p++)
-		if (engine->regions[region].at && p != engine->group.self)
+		if (engine->regions[region].at &&
+		    !engine->regions[region].host.base &&
+		    p != engine->group.self)
 			gt_cuda_region_detach(engine, region, p);
 }
 
@@ -418,13 +432,15 @@ void gt_cuda_region_free(struct gt_engine *engine, int region)
 
 	if (!engine->regions[region].at)
 		return;
-	for (uint32_t r = group->first; r < group->end; r++) {
+	for (uint32_t r = group->first;
+	     r < group->end && !engine->regions[region].host.base; r++) {
 		cudaSetDevice(engine->ranks[r].device);
 		if (!maps)
 			cudaFree(*gt_region_at(engine, region, r, r));
 		else
 			gt_cuda_mapping_drop(&maps[r]);
 	}
+	gt_cuda_host_region_free(engine, region);
 	free(maps);
 	free(engine->regions[region].at);
 	engine->regions[region] = (struct gt_cuda_region){0};

@@ -1,15 +1,101 @@
 /*
- * Tries who reaches whose memory, first by handles, then by files, until all
- * processes agree.
+ * Tries who reaches whose memory: within a process by peer access, then other
+ * processes by handles, then by files, until all agree.  Where some GPUs of one
+ * host do not reach each other, all go through its memory.
  */
 #include "exec/cuda/device/ipc_memory.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "exec/cuda/device/host_memory.h"
 #include "exec/cuda/device/state.h"
+#include "exec/peer_access.h"
 #include "world/world.h"
+
+/* Two ranks that do not reach each other, and why. */
+struct gt_peers_apart {
+	struct gt_peer_pair pair;
+	const char *why;
+};
+
+/* Has somebody turned peer access off? */
+static int gt_peers_are_parted(const struct gt_engine *engine,
+			       struct gt_peers_apart *apart, struct gt_err *err)
+{
+	const char *words = engine->config.p2p;
+
+	apart->why = words ? GT_PEER_ACCESS_OPTION : GT_PEER_ACCESS_VARIABLE;
+	if (!words)
+		words = getenv(GT_PEER_ACCESS_VARIABLE);
+	return gt_peer_access_off(words, apart->why, engine->plan->nranks,
+				  &apart->pair, err);
+}
+
+/* Find two ranks of this process whose GPUs have no access to each other. */
+static int gt_peers_lack_access(const struct gt_engine *engine,
+				struct gt_peers_apart *apart)
+{
+	const struct gt_process_group *group = &engine->group;
+
+	apart->why = "no peer access";
+	for (uint32_t r = group->first; r < group->end; r++)
+		for (uint32_t p = group->first; p < group->end; p++) {
+			int device = engine->ranks[r].device, can = 0;
+			int other = engine->ranks[p].device;
+
+			apart->pair = (struct gt_peer_pair){r, p};
+			if (device != other &&
+			    (cudaDeviceCanAccessPeer(&can, device, other) !=
+				     cudaSuccess ||
+			     !can))
+				return 1;
+		}
+	return 0;
+}
+
+/* Hops need access from the sender's and the receiver's GPU to the other's. */
+static int gt_peers_enable(const struct gt_engine *engine, uint32_t from,
+			   uint32_t to, struct gt_err *err)
+{
+	int device = engine->ranks[from].device;
+	int other = engine->ranks[to].device;
+	cudaError_t rc;
+
+	if (device == other)
+		return GT_OK;
+	rc = cudaSetDevice(device);
+	if (rc == cudaSuccess)
+		rc = cudaDeviceEnablePeerAccess(other, 0);
+	if (rc != cudaSuccess && rc != cudaErrorPeerAccessAlreadyEnabled)
+		return gt_cuda_fail(engine, from, (int)rc, "enable peer access",
+				    err);
+	cudaGetLastError();
+	return GT_OK;
+}
+
+static int gt_peers_enable_all(const struct gt_engine *engine,
+			       struct gt_err *err)
+{
+	const struct gt_process_group *group = &engine->group;
+	int rc = GT_OK;
+
+	for (uint32_t r = group->first; !rc && r < group->end; r++)
+		for (uint32_t p = group->first; !rc && p < group->end; p++)
+			rc = gt_peers_enable(engine, r, p, err);
+	return rc;
+}
+
+/* Can all go through the host's memory?  Only ranks of one host. */
+static int gt_peers_may_stage(const struct gt_engine *engine)
+{
+	uint32_t n = engine->plan->nranks;
+
+	return n > 1 && n <= GT_P2P_RANKS && engine->group.nhere == n &&
+	       !engine->group.config.link;
+}
 
 /* A pair of processes reaches each other or goes over a link, both ways. */
 static int gt_peers_agree(struct gt_engine *engine, struct gt_err *err)
@@ -41,8 +127,11 @@ static int gt_peers_agree(struct gt_engine *engine, struct gt_err *err)
 	return rc;
 }
 
-/* Share the first region of all ranks, and note who reaches whom by it. */
-static int gt_peers_try(struct gt_engine *engine, struct gt_err *err)
+/*
+ * Share the first region of all ranks, if they may reach each other, and note
+ * who reaches whom by it.
+ */
+static int gt_peers_try(struct gt_engine *engine, int may, struct gt_err *err)
 {
 	struct gt_process_group *group = &engine->group;
 	int rc;
@@ -51,7 +140,7 @@ static int gt_peers_try(struct gt_engine *engine, struct gt_err *err)
 	for (uint32_t p = 0; p < group->nprocesses; p++)
 		engine->reachable[p] =
 			p == group->self ||
-			(group->is_here[p] && !group->config.link);
+			(may && group->is_here[p] && !group->config.link);
 	rc = gt_cuda_region_share(engine, GT_CUDA_DATA, 1, err);
 	return rc ? rc : gt_peers_agree(engine, err);
 }
@@ -106,7 +195,92 @@ static int gt_peers_probe_files(struct gt_engine *engine, struct gt_err *err)
 		gt_cuda_region_free(engine, GT_CUDA_DATA);
 		rc = gt_peers_alloc(engine, 0, err);
 	}
-	return rc ? rc : gt_peers_try(engine, err);
+	return rc ? rc : gt_peers_try(engine, 1, err);
+}
+
+/* Go through the host's memory from the start. */
+static int gt_peers_stage(struct gt_engine *engine,
+			  const struct gt_peers_apart *apart,
+			  struct gt_err *err)
+{
+	struct gt_process_group *group = &engine->group;
+	char text[GT_NOTICE_MAX];
+
+	if (apart)
+		snprintf(
+			text, sizeof(text),
+			"GPUs of ranks %u and %u do not reach each other (%s): "
+			"all go through the host's memory",
+			apart->pair.a, apart->pair.b, apart->why);
+	else
+		snprintf(text, sizeof(text),
+			 "GPUs of several processes do not reach each other: "
+			 "all go through the host's memory");
+	gt_process_group_notice(group, 0, text);
+	engine->stages_in_host = engine->all_peers_reachable = 1;
+	engine->shares_files = 0;
+	memset(engine->reachable, 1, group->nprocesses);
+	return gt_peers_alloc(engine, 0, err);
+}
+
+/*
+ * Ranks of several hosts go through the host's memory by links, which are
+ * between processes.
+ */
+static int gt_peers_refuse(const struct gt_engine *engine,
+			   const struct gt_peers_apart *apart,
+			   struct gt_err *err)
+{
+	return gt_err_set(
+		err, GT_ESYS, NULL,
+		"rank %u (%s) cannot reach the memory of rank %u "
+		"(%s): %s; more than %d ranks, and those of several "
+		"hosts, need a process for each GPU then",
+		apart->pair.a, engine->plan->ranks[apart->pair.a].device,
+		apart->pair.b, engine->plan->ranks[apart->pair.b].device,
+		apart->why, GT_P2P_RANKS);
+}
+
+/*
+ * Are two ranks apart, as any process knows?  1: yes, *apart has some, which
+ * may be another pair than others have.
+ */
+static int gt_peers_find_apart(struct gt_engine *engine,
+			       struct gt_peers_apart *apart, struct gt_err *err)
+{
+	int found = gt_peers_are_parted(engine, apart, err), rc;
+	uint64_t any;
+
+	if (found < 0)
+		return found;
+	if (!found)
+		found = gt_peers_lack_access(engine, apart);
+	if (!found)
+		*apart = (struct gt_peers_apart){{0, 1},
+						 "as another process has it"};
+	any = (uint64_t)found;
+	rc = engine->group.world ? gt_world_max(engine->group.world, &any, err)
+				 : GT_OK;
+	return rc ? rc : any != 0;
+}
+
+/* Try handles and, where a host's processes are out of reach then, files. */
+static int gt_peers_try_all(struct gt_engine *engine, int may,
+			    struct gt_err *err)
+{
+	int rc = gt_peers_alloc(engine, 0, err);
+
+	if (rc || !engine->group.world)
+		return rc;
+	rc = gt_peers_try(engine, may, err);
+	if (!rc && may)
+		rc = gt_peers_lack(engine, err);
+	if (rc > 0)
+		rc = gt_peers_probe_files(engine, err);
+	if (rc || engine->all_peers_reachable || !gt_peers_may_stage(engine))
+		return rc;
+	rc = gt_cuda_region_drop(engine, GT_CUDA_DATA, err);
+	return rc ? rc : gt_peers_stage(engine, NULL, err);
 }
 
 /* Is any process another one's neighbour in the same? */
@@ -125,23 +299,28 @@ static int gt_peers_count_same(struct gt_engine *engine, struct gt_err *err)
 
 int gt_cuda_peers_probe(struct gt_engine *engine, struct gt_err *err)
 {
-	struct gt_process_group *group = &engine->group;
-	int rc;
+	struct gt_peers_apart apart;
+	int rc = gt_cuda_pinned_open(engine, err), are_apart;
 
-	engine->reachable = calloc(group->nprocesses, 1);
-	engine->same = calloc(group->nprocesses, 1);
+	if (rc)
+		return rc;
+	engine->reachable = calloc(engine->group.nprocesses, 1);
+	engine->same = calloc(engine->group.nprocesses, 1);
 	if (!engine->reachable || !engine->same)
 		return gt_err_nomem(err);
 	engine->all_peers_reachable = 1;
 	engine->data_bytes =
 		gt_cuda_pages(engine->config.max_bytes + GT_CUDA_TAIL_BYTES);
-	rc = gt_peers_alloc(engine, 0, err);
-	if (rc || !group->world)
-		return rc;
-	rc = gt_peers_try(engine, err);
+	are_apart = gt_peers_find_apart(engine, &apart, err);
+	if (are_apart < 0)
+		return are_apart;
+	if (are_apart && gt_peers_may_stage(engine))
+		return gt_peers_stage(engine, &apart, err);
+	if (are_apart && engine->group.end - engine->group.first > 1)
+		return gt_peers_refuse(engine, &apart, err);
+	rc = gt_peers_enable_all(engine, err);
 	if (!rc)
-		rc = gt_peers_lack(engine, err);
-	if (rc > 0)
-		rc = gt_peers_probe_files(engine, err);
-	return rc ? rc : gt_peers_count_same(engine, err);
+		rc = gt_peers_try_all(engine, !are_apart, err);
+	return rc || !engine->group.world ? rc
+					  : gt_peers_count_same(engine, err);
 }

@@ -27,6 +27,7 @@ struct gt_cuda_tracing;
 struct gt_err;
 struct gt_exchange_area;
 struct gt_fifo_end;
+struct gt_pair_counters;
 struct gt_registration;
 
 /*
@@ -55,7 +56,9 @@ struct gt_cuda_region {
 	char **at;      /* [local rank][rank]; NULL: out of reach */
 	uint64_t bytes; /* of each rank, if gt_cuda_region_grow() made it */
 	struct gt_cuda_mapping *maps; /* [rank], if it is shared by files;
-					 NULL: cudaMalloc() made it */
+					 NULL: cudaMalloc() made it ... */
+	struct gt_shared_memory host; /* ... or it is memory of the host, if
+					 there is some */
 };
 
 /* There are these regions. */
@@ -82,6 +85,7 @@ enum {
 /* A rank of any process; only programs are known of other processes' ranks. */
 struct gt_cuda_rank {
 	int device;
+	int numa_node; /* of the host, next to its GPU; -1: not known */
 	cudaStream_t own;
 	cudaStream_t stream; /* where requests go: the own, or the caller's */
 	cudaEvent_t begin, end;
@@ -90,6 +94,7 @@ struct gt_cuda_rank {
 	struct gt_kernel_epoch *epoch;    /* [lane]: of p2p kernels, on the
 					     device */
 	struct gt_cuda_tracing *tracing;  /* NULL: nothing is traced */
+	struct gt_pair_counters *message_counts; /* on the device; or NULL */
 	cudaStream_t side;   /* beside copy engines: it reduces, keeps the own
 			      block and moves heads */
 	cudaStream_t second; /* lane 1's; NULL: there are no lanes */
@@ -155,7 +160,12 @@ struct gt_engine {
 	uint8_t *same;
 	int some_are_same;       /* so it is for any two; all know */
 	int all_peers_reachable; /* every rank reaches every other's memory */
-	int shares_files;        /* by files, as handles cannot be opened */
+	/*
+	 * Some GPUs have no peer access, so whatever ranks reach of each other
+	 * is in the memory of their host, which all reach.  Buffers are not.
+	 */
+	int stages_in_host;
+	int shares_files;    /* by files, as handles cannot be opened */
 	int has_128b_stores; /* 128 bytes arrive as a whole, as LL128 needs */
 	int has_detours;     /* large messages may go through the host, too */
 
@@ -170,6 +180,9 @@ struct gt_engine {
 	 * make what they need.
 	 */
 	uint64_t reserved_bytes;
+
+	/* Of the host, for all ranks (device/host_memory.h). */
+	uint64_t pinned_bytes, pinned_most;
 
 	/* All processes of this host share these (engine.c). */
 	struct gt_shared_memory host_state;

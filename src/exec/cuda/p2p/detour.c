@@ -1,6 +1,7 @@
 /*
  * Detours: the last elements of every block go through the host's memory, by
- * copy engines over PCIe, beside those that go over NVLink.
+ * copy engines over PCIe, beside those that go over NVLink.  Where GPUs do not
+ * reach each other, all elements go so, and nothing beside them.
  *
  * They are cut into chunks, which lanes take in turn.  A lane goes in steps,
  * alike on all ranks:
@@ -18,6 +19,10 @@
  * GPU's queues, or a graph's, bring into what is not ordered here, nobody waits
  * for something that is behind its own waiting.  What is put into slots in a
  * step is taken in the next, and replaced in the one after that.
+ *
+ * Where all elements go so, the meetings are all that waits: slots are free
+ * when the operation begins, as its last meeting was behind all copies of the
+ * one before, and nobody writes to another's buffers.
  */
 #include "exec/cuda/p2p/detour.h"
 
@@ -29,6 +34,16 @@
 enum {
 	GT_DETOUR_LAST_STEPS = 3, /* behind the last chunk, to take its sum */
 	GT_DETOUR_BLOCKS = 16,
+	/*
+	 * Where all goes so, a rank's step has at least so many bytes, and an
+	 * operation so many steps if they are larger.  Reasoned, not measured:
+	 * at 35 GB/s the least lasts 15 us, a meeting 5 to 8, which the other
+	 * lane hides; and the first step out and the last one in, which nothing
+	 * hides, should be a small part of all.
+	 */
+	GT_STAGED_STEP_BYTES = 512 << 10,
+	GT_STAGED_STEPS = 24,
+	GT_STAGED_GRAIN_BYTES = 4096,
 };
 
 /* One rank's part in one operation. */
@@ -39,6 +54,7 @@ struct gt_detouring {
 	const struct gt_cuda_detour *detour;
 	struct gt_p2p flow;
 	uint32_t rank;
+	int is_all; /* nothing goes another way */
 	uint32_t nchunks;
 	int puts, takes; /* copies out and in, at all ... */
 	int put, took;   /* ... since the last meeting */
@@ -225,7 +241,8 @@ static void gt_detour_barrier(struct gt_detouring *at, uint32_t lane,
 
 	args.guard.epoch = detour->epoch;
 	args.guard.reports = at->me->reports + at->engine->nblocks - 1;
-	args.guard.fault = GT_KERNEL_FAULT_NONE; /* the rest has it */
+	if (!at->is_all)
+		args.guard.fault = GT_KERNEL_FAULT_NONE; /* the rest has it */
 	for (uint32_t r = 0; r < at->flow.nranks; r++)
 		args.flags[r] = &gt_detour_slots(at, r)->told;
 	if (at->put)
@@ -239,12 +256,17 @@ static void gt_detour_barrier(struct gt_detouring *at, uint32_t lane,
 	gt_detour_go_on(at, lane);
 }
 
+/*
+ * Of 2 ranks each may as well add up everything: the same bytes cross PCIe in
+ * fewer steps.  A detour keeps to what the rest does.
+ */
 static struct gt_p2p gt_detour_flow(const struct gt_detouring *at,
 				    uint32_t rank)
 {
 	const struct gt_exec_request *req = at->req;
-	int two = req->coll == GT_COLL_ALLREDUCE ||
-		  (req->coll == GT_COLL_REDUCE && at->engine->plan->nranks > 2);
+	int many = at->engine->plan->nranks > 2;
+	int two = (req->coll == GT_COLL_ALLREDUCE && (many || !at->is_all)) ||
+		  (req->coll == GT_COLL_REDUCE && many);
 
 	return gt_cuda_p2p_of(at->engine, req,
 			      two ? GT_ALGO_TWO_SHOT : GT_ALGO_ONE_SHOT, rank);
@@ -275,11 +297,13 @@ static char *gt_detour_sum(const struct gt_detouring *at, uint32_t c)
 /* Add up what has come of chunk c, in the order of ranks. */
 static void gt_detour_add(struct gt_detouring *at, uint32_t lane, uint32_t c)
 {
-	const struct gt_kernel_grid grid = {.dtype = at->req->dtype,
-					    .op = at->req->op,
-					    .blocks = GT_DETOUR_BLOCKS,
-					    .threads = GT_DIRECT_THREADS,
-					    .stream = at->detour->in[lane]};
+	const struct gt_kernel_grid grid = {
+		.dtype = at->req->dtype,
+		.op = at->req->op,
+		.blocks = at->is_all ? at->engine->choice.blocks
+				     : GT_DETOUR_BLOCKS,
+		.threads = GT_DIRECT_THREADS,
+		.stream = at->detour->in[lane]};
 	struct gt_direct_args args = {
 		.guard = gt_cuda_guard_of(at->engine, at->rank),
 		.flow = at->flow,
@@ -403,6 +427,24 @@ int gt_cuda_detour_begin(const struct gt_engine *engine, uint32_t rank)
 	return (int)rc;
 }
 
+/* How many elements has a chunk, alike on all ranks? */
+static uint64_t gt_detour_chunk_elems(const struct gt_detouring *at)
+{
+	uint64_t most = at->detour->chunk_bytes, bytes, least;
+	uint32_t items = at->flow.nranks - 1;
+
+	if (!at->is_all)
+		return most / at->elem_bytes;
+	if (at->req->coll == GT_COLL_BROADCAST ||
+	    at->req->coll == GT_COLL_SENDRECV)
+		items = 1;
+	least = GT_STAGED_STEP_BYTES / items;
+	bytes = at->flow.count * at->elem_bytes / GT_STAGED_STEPS;
+	bytes = (bytes < least ? least : bytes) / GT_STAGED_GRAIN_BYTES *
+		GT_STAGED_GRAIN_BYTES;
+	return (bytes < most ? bytes : most) / at->elem_bytes;
+}
+
 /* Fill in what the rank's part of a request that takes the detour is. */
 static void gt_detour_init(struct gt_detouring *at)
 {
@@ -414,7 +456,8 @@ static void gt_detour_init(struct gt_detouring *at)
 	at->detour = at->me->detour;
 	at->elem_bytes = gt_dtype_bytes(away->dtype);
 	at->input = span.input;
-	if (gt_cuda_p2p_overwrites(away))
+	/* Alone, a chunk of all blocks has gone before one comes there. */
+	if (gt_cuda_p2p_overwrites(away) && !at->is_all)
 		at->input = gt_cuda_region_at(at->engine,
 					      gt_cuda_pulls(at->engine)
 						      ? GT_CUDA_DATA
@@ -423,11 +466,43 @@ static void gt_detour_init(struct gt_detouring *at)
 			    away->part_first * at->elem_bytes;
 	at->output = span.output;
 	at->flow = gt_detour_flow(at, at->rank);
-	at->chunk = at->detour->chunk_bytes / at->elem_bytes;
+	at->chunk = gt_detour_chunk_elems(at);
 	at->nchunks = (uint32_t)((at->flow.count + at->chunk - 1) / at->chunk);
 	at->puts = (gt_detour_to(&at->flow) | gt_detour_back(&at->flow)) != 0;
 	at->takes =
 		(gt_detour_from(&at->flow) | gt_detour_summing(&at->flow)) != 0;
+}
+
+/* Put the c-th of all lanes' steps, of n, on the rank's streams. */
+static void gt_detour_step(struct gt_detouring *at, uint32_t c, uint32_t n)
+{
+	uint32_t lane = c % GT_DETOUR_LANES, step = c / GT_DETOUR_LANES;
+	uint32_t before = c - GT_DETOUR_LANES, sum = GT_DETOUR_SUM_STEPS;
+
+	gt_detour_put_blocks(at, lane, step, c);
+	if (step >= 1)
+		gt_detour_take_blocks(at, lane, step, before);
+	if (step >= 1 && gt_detour_adds(&at->flow))
+		gt_detour_add(at, lane, before);
+	if (step >= sum)
+		gt_detour_put_sum(at, lane, step, c - sum * GT_DETOUR_LANES);
+	if (step >= sum + 1)
+		gt_detour_take_sums(at, lane, step,
+				    c - (sum + 1) * GT_DETOUR_LANES);
+	gt_detour_barrier(at, lane, c, c + 1 == n);
+}
+
+/* Let the rank's stream wait for all copies. */
+static void gt_detour_join(struct gt_detouring *at)
+{
+	for (uint32_t lane = 0; lane < GT_DETOUR_LANES; lane++) {
+		if (at->puts)
+			gt_detour_after(at, at->me->stream,
+					at->detour->out[lane]);
+		if (at->takes)
+			gt_detour_after(at, at->me->stream,
+					at->detour->in[lane]);
+	}
 }
 
 int gt_cuda_detour_launch(const struct gt_engine *engine,
@@ -435,7 +510,7 @@ int gt_cuda_detour_launch(const struct gt_engine *engine,
 {
 	struct gt_exec_request away = *rest;
 	struct gt_detouring at = {.engine = engine, .req = &away, .rank = rank};
-	uint32_t sum = GT_DETOUR_SUM_STEPS, n;
+	uint32_t n;
 
 	away.part_first = rest->part_count;
 	away.part_count = rest->count - rest->part_count;
@@ -443,32 +518,65 @@ int gt_cuda_detour_launch(const struct gt_engine *engine,
 	n = gt_detour_steps(&at) * GT_DETOUR_LANES;
 	for (uint32_t lane = 0; lane < GT_DETOUR_LANES; lane++)
 		gt_detour_go_on(&at, lane);
-	for (uint32_t c = 0; c < n; c++) {
-		uint32_t lane = c % GT_DETOUR_LANES, step = c / GT_DETOUR_LANES;
-		uint32_t before = c - GT_DETOUR_LANES;
-
-		gt_detour_put_blocks(&at, lane, step, c);
-		if (step >= 1)
-			gt_detour_take_blocks(&at, lane, step, before);
-		if (step >= 1 && gt_detour_adds(&at.flow))
-			gt_detour_add(&at, lane, before);
-		if (step >= sum)
-			gt_detour_put_sum(&at, lane, step,
-					  c - sum * GT_DETOUR_LANES);
-		if (step >= sum + 1)
-			gt_detour_take_sums(&at, lane, step,
-					    c - (sum + 1) * GT_DETOUR_LANES);
-		gt_detour_barrier(&at, lane, c, c + 1 == n);
-	}
-	for (uint32_t lane = 0; lane < GT_DETOUR_LANES; lane++) {
-		if (at.puts)
-			gt_detour_after(&at, at.me->stream,
-					at.detour->out[lane]);
-		if (at.takes)
-			gt_detour_after(&at, at.me->stream,
-					at.detour->in[lane]);
-	}
+	for (uint32_t c = 0; c < n; c++)
+		gt_detour_step(&at, c, n);
+	gt_detour_join(&at);
 	return (int)at.rc;
+}
+
+/*
+ * Begin a rank's part: its lanes start from where its stream is, which then
+ * moves the block that stays on the rank.
+ */
+static void gt_staged_begin(struct gt_detouring *at)
+{
+	const struct gt_p2p *flow = &at->flow;
+	uint64_t bytes = flow->count * at->elem_bytes, block = at->rank;
+	char *to = at->output + block * flow->out_stride * at->elem_bytes;
+	const char *from = at->input + block * flow->in_stride * at->elem_bytes;
+
+	gt_detour_try(at,
+		      (cudaError_t)gt_cuda_detour_begin(at->engine, at->rank));
+	for (uint32_t lane = 0; lane < GT_DETOUR_LANES; lane++)
+		gt_detour_go_on(at, lane);
+	if (flow->to >> at->rank & 1 && flow->takes == GT_P2P_BLOCKS &&
+	    to != from)
+		gt_detour_copy(at, to, from, bytes, at->me->stream);
+}
+
+int gt_cuda_staged_launch(const struct gt_engine *engine,
+			  const struct gt_exec_request *req, uint32_t first,
+			  uint32_t end)
+{
+	struct gt_detouring all[GT_P2P_RANKS];
+	cudaError_t rc = cudaSuccess;
+	uint32_t n = 0;
+
+	for (uint32_t r = first; r < end; r++) {
+		struct gt_detouring *at = &all[r - first];
+
+		*at = (struct gt_detouring){
+			.engine = engine, .req = req, .rank = r, .is_all = 1};
+		gt_detour_init(at);
+		gt_detour_try(at, cudaSetDevice(at->me->device));
+		gt_staged_begin(at);
+		n = gt_detour_steps(at) * GT_DETOUR_LANES;
+	}
+	for (uint32_t c = 0; c < n; c++)
+		for (uint32_t r = first; r < end; r++) {
+			struct gt_detouring *at = &all[r - first];
+
+			if (end - first > 1)
+				gt_detour_try(at,
+					      cudaSetDevice(at->me->device));
+			gt_detour_step(at, c, n);
+		}
+	for (uint32_t r = first; r < end; r++) {
+		gt_detour_join(&all[r - first]);
+		if (rc == cudaSuccess)
+			rc = all[r - first].rc;
+	}
+	return (int)rc;
 }
 
 /*

@@ -1,7 +1,9 @@
 /*
  * Detours: the last elements of every block go through the host's memory, over
  * PCIe, beside those that go over NVLink.  Everything else of the engine knows
- * only these functions.
+ * only these functions, and a request's part_count, which is not 0 when a part
+ * of it takes a detour.  Where GPUs do not reach each other, requests go so as
+ * a whole: they are staged.
  */
 #ifndef GT_EXEC_CUDA_P2P_DETOUR_H
 #define GT_EXEC_CUDA_P2P_DETOUR_H
@@ -61,6 +63,21 @@ struct gt_exec_request gt_cuda_detour_rest(const struct gt_engine *engine,
 int gt_cuda_detour_begin(const struct gt_engine *engine, uint32_t rank);
 int gt_cuda_detour_launch(const struct gt_engine *engine,
 			  const struct gt_exec_request *rest, uint32_t rank);
+
+/* Make what staged requests need, unless it is there: a meeting. */
+int gt_cuda_staged_need(struct gt_engine *engine, struct gt_err *err);
+
+/* Say why nothing can be staged, because ranks share a GPU; NULL: it can. */
+const char *gt_cuda_staged_fault(const struct gt_engine *engine);
+
+/*
+ * Put the parts of local ranks [first, end) on their streams, step by step: so
+ * one thread never has a rank wait for another one whose turn has not come.  A
+ * cudaError_t.
+ */
+int gt_cuda_staged_launch(const struct gt_engine *engine,
+			  const struct gt_exec_request *req, uint32_t first,
+			  uint32_t end);
 
 /*
  * Put a reduction that its root pulls on a rank's stream by direct loads, and

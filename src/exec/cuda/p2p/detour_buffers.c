@@ -107,12 +107,20 @@ static int gt_detour_make(struct gt_engine *engine, uint32_t rank,
 static int gt_detour_share(struct gt_engine *engine, struct gt_err *err)
 {
 	size_t bytes = engine->plan->nranks * sizeof(struct gt_detour_slots);
-	int rc = gt_cuda_host_share(engine, bytes, &engine->detour_slots, err);
+	uint64_t parts[GT_P2P_RANKS];
+	int rc = gt_cuda_pinned_may(engine, bytes, err);
 
+	for (uint32_t r = 0; r < engine->plan->nranks; r++)
+		parts[r] = sizeof(struct gt_detour_slots);
+	if (!rc)
+		rc = gt_cuda_host_share_parts(engine, parts,
+					      &engine->detour_slots, err);
 	if (!rc)
 		rc = gt_cuda_pins.pin(engine->detour_slots.base, bytes, err);
 	if (rc)
 		gt_shared_memory_free(&engine->detour_slots);
+	else
+		gt_cuda_pinned_add(engine, bytes);
 	return rc;
 }
 
@@ -163,8 +171,10 @@ void gt_cuda_detour_release(struct gt_engine *engine)
 			gt_detour_close(engine->ranks[r].detour);
 		engine->ranks[r].detour = NULL;
 	}
-	if (engine->detour_slots.base)
+	if (engine->detour_slots.base) {
 		gt_cuda_pins.unpin(engine->detour_slots.base);
+		engine->pinned_bytes -= engine->detour_slots.bytes;
+	}
 	gt_shared_memory_free(&engine->detour_slots);
 }
 
@@ -185,6 +195,26 @@ static void gt_detour_forgo(struct gt_engine *engine, const char *why)
 		 "%.150s (GTOPO_DETOUR=0: none is tried)",
 		 why);
 	gt_process_group_notice(&engine->group, 1, text);
+}
+
+const char *gt_cuda_staged_fault(const struct gt_engine *engine)
+{
+	return engine->sharers > GT_DETOUR_SHARERS
+		       ? "more than 4 ranks of a GPU have too few queues"
+		       : NULL;
+}
+
+int gt_cuda_staged_need(struct gt_engine *engine, struct gt_err *err)
+{
+	int rc;
+
+	if (engine->detour_slots.base)
+		return GT_OK;
+	rc = gt_detour_share(engine, err);
+	for (uint32_t r = engine->group.first; !rc && r < engine->group.end;
+	     r++)
+		rc = gt_detour_make(engine, r, err);
+	return rc;
 }
 
 static int gt_detour_make_all(struct gt_engine *engine, struct gt_err *err)

@@ -55,15 +55,63 @@ static struct gt_packet_args gt_packet_args_of(
 	return args;
 }
 
-int gt_cuda_packets_launch(const struct gt_engine *engine,
-			   const struct gt_exec_request *req, uint32_t rank)
+static int gt_packets_launch(const struct gt_engine *engine,
+			     const struct gt_exec_request *req, uint32_t rank)
 {
 	const struct gt_kernel_grid grid = gt_cuda_p2p_grid(engine, req, rank);
 	struct gt_packet_args args = gt_packet_args_of(engine, req, rank);
 	int ll128 = engine->choice.protocol == GT_PROTOCOL_LL128;
-	int rc = gt_cuda_trace_packets(engine, rank, ll128, &args);
+	/* Of parts the first is watched, as its number is known. */
+	int rc = req->part_first
+			 ? 0
+			 : gt_cuda_trace_packets(engine, rank, ll128, &args);
 
 	return rc ? rc : gt_packet_run(&grid, ll128, &args);
+}
+
+/*
+ * A part has so many elements of every block.  Two shots have slices of a part;
+ * those of a full part fill the room, which is whole lines.
+ */
+static uint64_t gt_packets_part(const struct gt_engine *engine,
+				const struct gt_exec_request *req,
+				uint64_t first, struct gt_exec_request *part)
+{
+	struct gt_p2p flow =
+		gt_cuda_p2p_of(engine, req, engine->choice.algo, 0);
+	uint64_t most = gt_cuda_p2p_room(engine, req, &engine->choice) /
+			gt_dtype_bytes(req->dtype);
+	uint64_t left = req->count - first;
+
+	*part = *req;
+	if (gt_cuda_p2p_fits(engine, req, &engine->choice))
+		return req->count;
+	if (flow.flags & GT_P2P_SPREAD)
+		most *= (uint32_t)__builtin_popcount(flow.via);
+	part->part_first = first;
+	part->part_count = left < most ? left : most;
+	return first + part->part_count;
+}
+
+int gt_cuda_packets_launch(const struct gt_engine *engine,
+			   const struct gt_exec_request *req, uint32_t first,
+			   uint32_t end)
+{
+	struct gt_exec_request part;
+	uint64_t at = 0;
+	int rc = 0;
+
+	while (!rc && at < req->count) {
+		at = gt_packets_part(engine, req, at, &part);
+		for (uint32_t r = first; !rc && r < end; r++) {
+			if (end - first > 1)
+				rc = (int)cudaSetDevice(
+					engine->ranks[r].device);
+			if (!rc)
+				rc = gt_packets_launch(engine, &part, r);
+		}
+	}
+	return rc;
 }
 
 int gt_cuda_input_launch(const struct gt_engine *engine,

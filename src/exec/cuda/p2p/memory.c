@@ -25,10 +25,29 @@ uint64_t gt_cuda_ll_buffer_bytes(int ll128)
 	return 2 * gt_cuda_ll_part_bytes(ll128);
 }
 
-/* A rank's buffer of a protocol has two parts for every parity and rank. */
+/*
+ * A rank's buffer of a protocol has two parts for every parity and rank.  In
+ * the host's memory LL128 has none: nobody may use it there.
+ */
 static uint64_t gt_ll_buffers_bytes(const struct gt_engine *engine, int ll128)
 {
+	if (ll128 && engine->stages_in_host)
+		return 0;
 	return 2 * gt_cuda_ll_buffer_bytes(ll128) * engine->plan->nranks;
+}
+
+uint64_t gt_cuda_p2p_room(const struct gt_engine *engine,
+			  const struct gt_exec_request *req,
+			  const struct gt_algo_choice *choice)
+{
+	struct gt_p2p flow = gt_cuda_p2p_of(engine, req, choice->algo, 0);
+	int ll128 = choice->protocol == GT_PROTOCOL_LL128;
+	uint64_t data = ll128 ? GT_LL128_CHUNK_DATA : GT_LL_CHUNK_DATA;
+	uint64_t room = gt_cuda_ll_part_bytes(ll128);
+
+	if (!(flow.flags & GT_P2P_SPREAD))
+		room *= 2;
+	return room / GT_PACKET_CHUNK_BYTES * data;
 }
 
 int gt_cuda_p2p_fits(const struct gt_engine *engine,
@@ -36,14 +55,9 @@ int gt_cuda_p2p_fits(const struct gt_engine *engine,
 		     const struct gt_algo_choice *choice)
 {
 	struct gt_p2p flow = gt_cuda_p2p_of(engine, req, choice->algo, 0);
-	int ll128 = choice->protocol == GT_PROTOCOL_LL128;
-	uint64_t data = ll128 ? GT_LL128_CHUNK_DATA : GT_LL_CHUNK_DATA;
-	uint64_t bytes = flow.count * gt_dtype_bytes(req->dtype);
-	uint64_t room = gt_cuda_ll_part_bytes(ll128);
 
-	if (!(flow.flags & GT_P2P_SPREAD))
-		room *= 2;
-	return (bytes + data - 1) / data <= room / GT_PACKET_CHUNK_BYTES;
+	return flow.count * gt_dtype_bytes(req->dtype) <=
+	       gt_cuda_p2p_room(engine, req, choice);
 }
 
 char *gt_cuda_ll_buffer_at(const struct gt_engine *engine, uint32_t viewer,

@@ -30,6 +30,8 @@ struct gt_kernel_guard gt_cuda_guard_of(const struct gt_engine *engine,
 
 /*
  * memory.c: buffers for packets, flags and kernels, which all requests share.
+ * Buffers and flags lie in the host's memory where GPUs do not reach each
+ * other.
  */
 
 /* Make buffers and flags and load the type's kernels, unless they are there. */
@@ -39,7 +41,13 @@ int gt_cuda_p2p_load(struct gt_engine *engine, enum gt_dtype dtype,
 		     struct gt_err *err);
 void gt_cuda_p2p_release(struct gt_engine *engine);
 
-/* Do the request's packets fit in the buffers, if it goes so? */
+/*
+ * How many bytes of a block fit in the buffers as packets, if it goes so?
+ * gt_cuda_p2p_fits(): do all of the request's?
+ */
+uint64_t gt_cuda_p2p_room(const struct gt_engine *engine,
+			  const struct gt_exec_request *req,
+			  const struct gt_algo_choice *choice);
 int gt_cuda_p2p_fits(const struct gt_engine *engine,
 		     const struct gt_exec_request *req,
 		     const struct gt_algo_choice *choice);
@@ -63,8 +71,13 @@ char *gt_cuda_ll_buffer_at(const struct gt_engine *engine, uint32_t viewer,
  * put one rank's part on its stream and return a cudaError_t.
  */
 
+/*
+ * Launch packets of local ranks [first, end); what does not fit goes in parts,
+ * each on all of these ranks before the next one.
+ */
 int gt_cuda_packets_launch(const struct gt_engine *engine,
-			   const struct gt_exec_request *req, uint32_t rank);
+			   const struct gt_exec_request *req, uint32_t first,
+			   uint32_t end);
 int gt_cuda_direct_launch(const struct gt_engine *engine,
 			  const struct gt_exec_request *req, uint32_t rank);
 

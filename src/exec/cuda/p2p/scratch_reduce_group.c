@@ -48,7 +48,8 @@ int gt_scratch_group_can(const struct gt_engine *engine,
 {
 	uint64_t slice = gt_scratch_group_slice(engine, req);
 
-	if (engine->group.world || slice % GT_SCRATCH_GROUP_ALIGN ||
+	if (engine->group.world || engine->stages_in_host ||
+	    slice % GT_SCRATCH_GROUP_ALIGN ||
 	    slice * engine->plan->nranks > GT_SCRATCH_GROUP_MOST_BYTES)
 		return 0;
 	for (uint32_t r = 0; r < engine->plan->nranks; r++)

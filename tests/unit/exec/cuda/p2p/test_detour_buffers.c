@@ -163,7 +163,8 @@ static const struct gt_link_memory_ops fake_pins = {.pin = fake_pin,
 static void hear(void *arg, int warning, const char *text)
 {
 	(void)arg;
-	assert_true(warning);
+	/* That detours are none is a warning, what is pinned is told. */
+	assert_int_equal(!warning, world.engine.stages_in_host);
 	world.told++;
 	snprintf(world.text, sizeof(world.text), "%s", text);
 }
@@ -189,6 +190,7 @@ static void open_world(uint32_t n, struct gt_world *processes)
 	engine->detour_slots.fd = -1;
 	engine->config.max_bytes = 1;
 	engine->config.best = 1;
+	engine->pinned_most = UINT64_MAX;
 	engine->choice.detour_permille = 80;
 	engine->all_peers_reachable = engine->has_128b_stores = 1;
 	engine->processors = 132;
@@ -318,6 +320,54 @@ static void assert_given_back(void)
 	assert_null(world.engine.detour_slots.base);
 	for (uint32_t r = 0; r < world.plan.nranks; r++)
 		assert_null(world.ranks[r].detour);
+}
+
+/* No more memory of the host is pinned than is allowed. */
+static void test_capped(void **state)
+{
+	const uint64_t bytes = 2 * sizeof(struct gt_detour_slots);
+
+	(void)state;
+	open_world(2, NULL);
+	world.engine.pinned_bytes = 1 << 20;
+	world.engine.pinned_most = bytes + (1 << 20);
+	assert_int_equal(gt_cuda_detour_need(&world.engine, NULL), 0);
+	assert_int_equal(world.engine.pinned_bytes, bytes + (1 << 20));
+	close_world();
+	assert_int_equal(world.engine.pinned_bytes, 1 << 20);
+
+	open_world(2, NULL);
+	world.engine.pinned_most = bytes - 1;
+	assert_none("GTOPO_PINNED=65M");
+	assert_int_equal(world.pins, 0);
+	assert_given_back();
+	close_world();
+}
+
+/* Staged requests cannot do without, so it is a failure. */
+static void test_staged(void **state)
+{
+	struct gt_err err;
+
+	(void)state;
+	open_world(4, NULL);
+	world.engine.stages_in_host = 1;
+	assert_int_equal(gt_cuda_staged_need(&world.engine, NULL), 0);
+	assert_int_equal(gt_cuda_staged_need(&world.engine, NULL), 0);
+	assert_int_equal(world.pins, 1);
+	assert_int_equal(world.told, 1);
+	assert_non_null(strstr(world.text, "32772 KiB"));
+	assert_non_null(strstr(world.text, "128 MiB for all"));
+	close_world();
+
+	open_world(2, NULL);
+	world.engine.stages_in_host = 1;
+	world.engine.pinned_most = 1 << 20;
+	gt_err_init(&err);
+	assert_int_equal(gt_cuda_staged_need(&world.engine, &err), GT_ESYS);
+	assert_non_null(strstr(err.text, "GTOPO_PINNED=65M"));
+	assert_given_back();
+	close_world();
 }
 
 static void test_no_device_memory(void **state)
@@ -492,6 +542,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_no_more_than_needed),
+		cmocka_unit_test(test_capped),
+		cmocka_unit_test(test_staged),
 		cmocka_unit_test(test_no_device_memory),
 		cmocka_unit_test(test_no_pinned_memory),
 		cmocka_unit_test(test_no_shared_memory),
