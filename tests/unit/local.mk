@@ -54,6 +54,7 @@ unit_tests += \
 	%D%/topo/probe/test_machine \
 	%D%/topo/view/test_show \
 	%D%/world/test_impostor \
+	%D%/world/test_regroup \
 	%D%/world/test_world
 
 # RDMA devices are simulated.
