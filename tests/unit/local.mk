@@ -30,6 +30,7 @@ unit_tests += \
 	%D%/plan/check/test_mutate_plan \
 	%D%/plan/cost/test_cost \
 	%D%/plan/ir/test_plan \
+	%D%/plan/ir/test_survivors \
 	%D%/plan/lower/test_lower \
 	%D%/plan/simulate/test_mutate \
 	%D%/plan/simulate/test_simulate \
