@@ -36,6 +36,7 @@ cli_tests += \
 	%D%/55-processes.bats \
 	%D%/56-rdma.bats \
 	%D%/57-faults.bats \
+	%D%/57-going.bats \
 	%D%/58-hosts.bats \
 	%D%/59-exec.bats
 

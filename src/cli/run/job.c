@@ -31,6 +31,7 @@ int gt_run_job_open(const struct gt_run_job_options *options,
 	*parent = 0;
 	config.timeout_ns = options->timeout_ns;
 	config.interrupt = options->interrupt;
+	config.has_door = options->keep_going;
 	if (options->procs > 1)
 		rc = gt_fork_job((uint32_t)options->procs, &config, parent,
 				 err);
