@@ -23,6 +23,7 @@ unit_tests += \
 	%D%/lib/test_pair \
 	%D%/lib/test_premul \
 	%D%/lib/test_remote \
+	%D%/lib/test_shrink \
 	%D%/lib/test_stream \
 	%D%/measure/test_measure \
 	%D%/nccl/test_config \
