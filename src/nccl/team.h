@@ -67,6 +67,15 @@ int gt_team_enter(struct gt_team_seat *seat, const struct gt_team_member *me,
 /* Takes the seat of a rank that wants to be in none, or cannot be. */
 void gt_team_stay_out(struct gt_team_seat *seat);
 
+/*
+ * Make a team of all ranks but those r with excluded[r], which do not call it;
+ * the parent's world may have failed.  GT_ENO, which names one, where others
+ * are gone as well.
+ */
+int gt_team_shrink(struct gt_team *parent, const uint8_t *excluded,
+		   const struct gt_team_member *me, const _Atomic int *stop,
+		   struct gt_team **team, struct gt_err *err);
+
 /* NULL is allowed. */
 void gt_team_close(struct gt_team *team);
 

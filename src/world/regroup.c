@@ -72,6 +72,7 @@ static int gt_regroup_start(struct gt_regrouping *group, struct gt_world **next,
 		return gt_err_nomem(err);
 	config.size = group->nleft;
 	config.listen_fd = -1;
+	config.interrupt = group->how->stop;
 	config.address = world->doors[group->left[0]];
 	for (uint32_t i = 0; i < group->nleft; i++) {
 		wires[i] = group->seats[group->left[i]].wire;

@@ -147,8 +147,8 @@ const struct gt_world_config *gt_world_config(const struct gt_world *world);
 struct gt_regroup {
 	const uint8_t *excluded; /* [size] who does not come; NULL: nobody */
 	int64_t timeout_ns;      /* for those that are there, but late */
-	const _Atomic int
-		*stop; /* NULL, or set when nobody wants it any more */
+	/* NULL, or set when nobody wants it any more; the new job's, too */
+	const _Atomic int *stop;
 };
 
 /*
