@@ -26,7 +26,7 @@ noinst_PROGRAMS += %D%/beside %D%/messages %D%/overlap %D%/vs-nccl
 %C%_overlap_LDADD = $(gtopo_LDADD)
 endif
 
-EXTRA_DIST += %D%/commands.sh %D%/faults.sh %D%/forest.sh \
+EXTRA_DIST += %D%/commands.sh %D%/faults.sh %D%/forest.sh %D%/going.sh \
 	%D%/gloo-allreduce.cc \
 	%D%/measure.sh %D%/mpi-allreduce.c %D%/overlap.sh \
 	%D%/processes.sh %D%/search.sh %D%/verbs.sh %D%/verbs-vm.sh %D%/ways.sh \
