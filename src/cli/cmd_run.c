@@ -45,7 +45,7 @@ struct gt_run_opts {
 	const char *trace_links;
 	const char *iface;
 	int64_t soak_ns; /* -1: measure instead */
-	int keep_going;
+	int keep_going, percentiles;
 	int json;
 	int colour;
 };
@@ -128,6 +128,8 @@ static const struct gt_opt gt_run_opts[] = {
 	 "run random operations for this long, and check them all", 0, 0},
 	{GT_OPT_FLAG, 0, "keep-going", NULL, GT_RUN_AT(keep_going),
 	 "with --soak: without processes that are gone", 0, 0},
+	{GT_OPT_FLAG, 0, "percentiles", NULL, GT_RUN_AT(percentiles),
+	 "p50, p99 and maximum of operations one by one", 0, 0},
 	{GT_OPT_FLAG, 0, "json", NULL, GT_RUN_AT(json), "write JSON", 0, 0},
 	GT_OPT_COLOUR(struct gt_run_opts, colour),
 	{GT_OPT_FOREIGN, 'd', "", NULL, 0, "is --dtype here", 0, 0},
@@ -371,6 +373,10 @@ static int check_options(const struct gt_cmd_args *args, struct gt_err *err)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--soak checks data, and --link null carries "
 				  "none");
+	if (opts->percentiles && opts->soak_ns > 0)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--soak does not measure; leave "
+				  "--percentiles out");
 	if (opts->keep_going && opts->soak_ns < 0)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--keep-going is for --soak TIME: rows of a "
@@ -430,6 +436,7 @@ static int cmd_run(const struct gt_cmd_args *args, struct gt_err *err)
 			   .timeout_ns = opts->timeout_ns},
 		.iters = (uint32_t)opts->iters,
 		.warmup = (uint32_t)opts->warmup,
+		.percentiles = opts->percentiles,
 		.json = opts->json,
 		.colour = gt_colour((enum gt_colour_when)opts->colour, args),
 		.out = args->out,

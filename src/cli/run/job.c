@@ -110,7 +110,7 @@ int gt_run_job_check_same(struct gt_world *world,
 			  const struct gt_run_sweep *sweep, struct gt_err *err)
 {
 	const struct gt_engine_config *config = &sweep->config;
-	char what[352];
+	char what[384];
 	const struct gt_run_job_fact facts[] = {
 		{"version", PACKAGE_VERSION},
 		{"plan", sweep->plan_digest},
@@ -121,13 +121,13 @@ int gt_run_job_check_same(struct gt_world *world,
 		 "collectives %x types %x operators %x from %" PRIu64
 		 " to %" PRIu64 " by %" PRIu64 " iterations %u+%u root %u "
 		 "workers %u slots %u link %s device %s map %d graph %d best "
-		 "%d overlap %d max blocks %u",
+		 "%d overlap %d max blocks %u percentiles %d",
 		 sweep->colls, sweep->dtypes, sweep->redops, sweep->begin_bytes,
 		 sweep->end_bytes, sweep->factor, sweep->warmup, sweep->iters,
 		 config->plan->root, config->workers, config->plan->fifo_slots,
 		 config->link ? config->link : "auto", sweep->ops->name,
 		 config->map, config->graph, config->best, config->overlap,
-		 config->max_blocks);
+		 config->max_blocks, sweep->percentiles);
 	return gt_run_job_compare_facts(world, facts,
 					sizeof(facts) / sizeof(*facts), err);
 }

@@ -20,6 +20,7 @@ struct gt_run_sweep {
 	unsigned colls, dtypes, redops; /* bit sets of the enums */
 	uint64_t begin_bytes, end_bytes, factor;
 	uint32_t iters, warmup;
+	int percentiles; /* time operations one by one as well */
 	int json;
 	int colour;    /* of text */
 	int quiet;     /* another process reports */
