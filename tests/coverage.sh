@@ -13,6 +13,8 @@ done | awk '
 /^File / { file = $0; gsub(/^File .|.$/, "", file)
 	mine = length(file) >= length(own) &&
 		substr(file, length(file) - length(own) + 1) == own; next }
+# Behind the last file stands what all of an object have together.
+/^(Calls executed|No calls)/ { mine = 0 }
 mine && match($0, /^(Lines executed|Taken at least once):[0-9.]+% of [0-9]+/) {
 	kind = /^Lines/ ? "lines" : "branches"
 	split(substr($0, index($0, ":") + 1), word, /% of /)
