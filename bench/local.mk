@@ -34,7 +34,7 @@ noinst_PROGRAMS += %D%/beside %D%/ceiling %D%/messages %D%/overlap \
 %C%_overlap_LDADD = $(gtopo_LDADD)
 endif
 
-EXTRA_DIST += %D%/commands.sh %D%/faults.sh %D%/forest.sh \
+EXTRA_DIST += %D%/commands.sh %D%/faults.sh %D%/forest.sh %D%/going.sh \
 	%D%/gloo-allreduce.cc \
 	%D%/measure.sh %D%/mpi-allreduce.c %D%/no-peers.sh %D%/overlap.sh \
 	%D%/processes.sh %D%/search.sh %D%/tuner.sh %D%/verbs.sh \

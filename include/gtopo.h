@@ -111,6 +111,11 @@ enum {
 	GTOPO_INVARIANT = 64,
 };
 
+/* What ends before a communicator is shrunk. */
+enum {
+	GTOPO_SHRINK_ABORT = 1, /* all operations, as by gtopo_comm_abort() */
+};
+
 enum gtopo_device {
 	GTOPO_HOST, /* a thread a rank; buffers are ordinary memory */
 	GTOPO_CUDA, /* a GPU a rank; buffers are memory of that GPU */
@@ -322,6 +327,30 @@ GTOPO_API void gtopo_comm_message(struct gtopo_comm *comm, char *message,
  * on GPUs, whose results are then anything.
  */
 GTOPO_API void gtopo_comm_abort(struct gtopo_comm *comm);
+
+/*
+ * A communicator on what is left of `comm`: without the ranks of processes that
+ * are gone, and without the nexcluded ranks that are excluded, which all
+ * processes name alike.  One thread calls it in each process that has ranks
+ * left, also where `comm` has not failed, and it waits for the others within
+ * the time limit.  The ranks that are left keep their order.  The plan is that
+ * of `comm` without them, verified as any.
+ *
+ * A failure of `comm` has ended all operations, also those that hung; while it
+ * works, they go on, unless flags has GTOPO_SHRINK_ABORT.  `comm` is still to
+ * be destroyed.
+ *
+ * GTOPO_ESYSTEM where processes are not heard, rather than gone, and may be
+ * more than those that are left, or as many with the first: they may go on
+ * somewhere else.  *out and `message` are as of gtopo_comm_create().
+ */
+GTOPO_API int gtopo_comm_shrink(struct gtopo_comm *comm, const int *excluded,
+				int nexcluded, unsigned flags,
+				struct gtopo_comm **out, char *message,
+				size_t size);
+
+/* The rank's number in what the communicator was shrunk from; else its own. */
+GTOPO_API int gtopo_comm_origin(const struct gtopo_comm *comm, int rank);
 
 /*
  * Until all that the rank has called is done, or all ranks with

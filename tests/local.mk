@@ -32,6 +32,11 @@ gates += \
 	%D%/check-style.sh \
 	%D%/check-docs.sh
 
+# System calls fail one by one, for which it needs a library.
+gates += %D%/nth-failure.sh
+check_DATA += tests/cli/libfailing_calls.so
+EXTRA_DIST += %D%/coverage.sh
+
 if HAVE_CMOCKA
 check_PROGRAMS += $(unit_tests)
 TESTS += $(unit_tests)

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "cli/common/colour.h"
 #include "cli/common/opt.h"
+#include "cli/run/going.h"
 #include "cli/run/local_machine.h"
 #include "cli/run/parse.h"
 #include "cli/run/sweep.h"
@@ -46,6 +47,7 @@ struct gt_run_opts {
 	const char *trace_links;
 	const char *iface;
 	int64_t soak_ns; /* -1: measure instead */
+	int keep_going, percentiles;
 	int json;
 	int colour;
 };
@@ -130,6 +132,10 @@ static const struct gt_opt gt_run_opts[] = {
 	 "network interfaces to use, as in NCCL_SOCKET_IFNAME", 0, 0},
 	{GT_OPT_TIME, 0, "soak", "TIME", GT_RUN_AT(soak_ns),
 	 "run random operations for this long, and check them all", 0, 0},
+	{GT_OPT_FLAG, 0, "keep-going", NULL, GT_RUN_AT(keep_going),
+	 "with --soak: without processes that are gone", 0, 0},
+	{GT_OPT_FLAG, 0, "percentiles", NULL, GT_RUN_AT(percentiles),
+	 "p50, p99 and maximum of operations one by one", 0, 0},
 	{GT_OPT_FLAG, 0, "json", NULL, GT_RUN_AT(json), "write JSON", 0, 0},
 	GT_OPT_COLOUR(struct gt_run_opts, colour),
 	{GT_OPT_FOREIGN, 'd', "", NULL, 0, "is --dtype here", 0, 0},
@@ -336,12 +342,12 @@ static int run_in_job(const struct gt_cmd_args *args,
 		      struct gt_run_sweep *sweep, struct gt_err *err)
 {
 	const struct gt_run_opts *opts = args->opts;
-	const struct gt_run_job_options options = {opts->procs, opts->iface,
-						   opts->timeout_ns,
-						   sweep->config.interrupt};
+	const struct gt_run_job_options options = {
+		opts->procs, opts->iface, opts->timeout_ns, opts->keep_going,
+		sweep->config.interrupt};
+	struct gt_run_going going = {0};
 	const struct gt_notice notice = {pass_notice, (void *)(uintptr_t)args};
 	struct gt_exec_request traced = {.count = 0};
-	struct gt_world *world;
 	int parent, rc;
 
 	if (opts->procs > (int64_t)sweep->config.plan->nranks)
@@ -349,11 +355,11 @@ static int run_in_job(const struct gt_cmd_args *args,
 				  "--procs '%" PRId64 "': the plan has %u "
 				  "ranks, and each process at least one",
 				  opts->procs, sweep->config.plan->nranks);
-	rc = gt_run_job_open(&options, &world, &parent, err);
+	rc = gt_run_job_open(&options, &going.world, &parent, err);
 	if (rc || parent)
 		return rc;
 	sweep->config.notice = &notice;
-	rc = set_links(opts, sweep, world, err);
+	rc = set_links(opts, sweep, going.world, err);
 	if (!rc)
 		rc = check_machine(args, sweep, err);
 	sweep->traced = &traced;
@@ -361,12 +367,15 @@ static int run_in_job(const struct gt_cmd_args *args,
 		rc = gt_trace_new(sweep->config.plan->nranks, &sweep->trace,
 				  err);
 	if (!rc && opts->soak_ns >= 0)
-		rc = gt_run_soak(sweep, opts->soak_ns, err);
+		rc = gt_run_soak(sweep, opts->soak_ns,
+				 opts->keep_going ? &going : NULL, err);
 	else if (!rc)
 		rc = gt_run_sweep(sweep, err);
 	if (sweep->trace)
 		rc = finish_trace(args, sweep, rc, err);
-	return gt_run_job_close(world, rc, err);
+	rc = gt_run_job_close(going.world, rc, err);
+	gt_run_going_free(&going);
+	return rc;
 }
 
 /* Refuse options that make no sense, or none together. */
@@ -385,6 +394,14 @@ static int check_options(const struct gt_cmd_args *args, struct gt_err *err)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--soak checks data, and --link null carries "
 				  "none");
+	if (opts->percentiles && opts->soak_ns > 0)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--soak does not measure; leave "
+				  "--percentiles out");
+	if (opts->keep_going && opts->soak_ns < 0)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--keep-going is for --soak TIME: rows of a "
+				  "sweep are all of the same ranks");
 	if (!opts->timeout_ns)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--timeout '0' leaves no time");
@@ -440,6 +457,7 @@ static int cmd_run(const struct gt_cmd_args *args, struct gt_err *err)
 			   .timeout_ns = opts->timeout_ns},
 		.iters = (uint32_t)opts->iters,
 		.warmup = (uint32_t)opts->warmup,
+		.percentiles = opts->percentiles,
 		.json = opts->json,
 		.colour = gt_colour((enum gt_colour_when)opts->colour, args),
 		.out = args->out,

@@ -86,6 +86,11 @@ struct gt_engine_config {
 	 * the same in the same order.  NULL: this process is alone.
 	 */
 	struct gt_world *world;
+	/*
+	 * The first rank of each process, and behind them the number of all;
+	 * NULL: all processes have equally many, as near as can be.
+	 */
+	const uint32_t *starts;
 	const char *link; /* NULL, or "shm", "tcp" ...: for all connections */
 	/*
 	 * GPUs of one host: NULL, or which pairs of ranks are not to reach each

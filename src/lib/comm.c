@@ -15,6 +15,7 @@
 #include "lib/job.h"
 #include "lib/launch.h"
 #include "lib/queue.h"
+#include "lib/shrink.h"
 #include "plan/ir/plan.h"
 #include "plan/json/json.h"
 
@@ -56,6 +57,8 @@ static void gt_comm_free(struct gtopo_comm *comm)
 	free(comm->buffers);
 	free(comm->reqs);
 	free(comm->streams);
+	free(comm->starts);
+	free(comm->origins);
 	free(comm->scalars);
 	free(comm->ranks);
 	free(comm);
@@ -312,6 +315,108 @@ void gtopo_comm_destroy(struct gtopo_comm *comm)
 	pthread_mutex_unlock(&comm->mutex);
 	pthread_join(comm->thread, NULL);
 	gt_comm_free(comm);
+}
+
+/* Make it of what is left of another one, which it takes over. */
+static int gt_comm_begin_shrunk(struct gtopo_comm *comm,
+				const struct gtopo_comm *old,
+				struct gt_shrink *shrink, struct gt_err *err)
+{
+	int rc = gt_comm_setup(comm, shrink->plan, err);
+
+	shrink->plan = NULL;
+	comm->ops = old->ops;
+	comm->config = old->config;
+	comm->config.plan = comm->plan;
+	comm->config.interrupt = &comm->interrupt;
+	comm->config.world = comm->world = shrink->world;
+	comm->starts = shrink->starts;
+	comm->origins = shrink->origins;
+	comm->config.starts = shrink->world ? comm->starts : NULL;
+	comm->first = comm->starts[shrink->rank];
+	comm->end = comm->starts[shrink->rank + 1];
+	if (shrink->world)
+		comm->job = *gt_world_config(shrink->world);
+	*shrink = (struct gt_shrink){.size = 0};
+	return rc ? rc : gt_comm_start_thread(comm, err);
+}
+
+/*
+ * What has failed, or is to end, has ended before buffers are used again.  The
+ * GPUs' kernels end by themselves, and streams are behind them.
+ */
+static void gt_comm_end_operations(struct gtopo_comm *comm, unsigned flags)
+{
+	int failed;
+
+	if (flags & GTOPO_SHRINK_ABORT)
+		gtopo_comm_abort(comm);
+	pthread_mutex_lock(&comm->mutex);
+	failed = gt_comm_await_open(comm) < 0;
+	while (failed && !comm->ops->async && !comm->has_ended)
+		pthread_cond_wait(&comm->changed, &comm->mutex);
+	if (failed)
+		atomic_store(&comm->interrupt, 1);
+	pthread_mutex_unlock(&comm->mutex);
+}
+
+static int gt_comm_shrink(struct gtopo_comm *old, const int *excluded,
+			  int nexcluded, struct gtopo_comm **out,
+			  struct gt_err *err)
+{
+	struct gtopo_comm *comm;
+	struct gt_shrink shrink;
+	int rc = gt_shrink_find(old, excluded, nexcluded, &shrink, err);
+
+	if (rc)
+		return rc;
+	comm = gt_comm_new();
+	rc = comm ? gt_comm_begin_shrunk(comm, old, &shrink, err)
+		  : gt_err_nomem(err);
+	if (rc) {
+		gt_shrink_free(&shrink);
+		if (comm)
+			gt_world_close(comm->world);
+		if (comm)
+			gt_comm_free(comm);
+		return rc;
+	}
+	rc = gt_comm_ready(comm, NULL, err);
+	if (rc)
+		gtopo_comm_destroy(comm);
+	else
+		*out = comm;
+	return rc;
+}
+
+int gtopo_comm_shrink(struct gtopo_comm *comm, const int *excluded,
+		      int nexcluded, unsigned flags, struct gtopo_comm **out,
+		      char *message, size_t size)
+{
+	struct gt_err err;
+	int rc = GT_OK;
+
+	gt_err_init(&err);
+	if (!out || nexcluded < 0 || (nexcluded && !excluded) ||
+	    flags & ~(unsigned)GTOPO_SHRINK_ABORT)
+		rc = gt_err_set(&err, GT_EINPUT, NULL,
+				"flags '%#x' or '%d' excluded ranks make no "
+				"sense, or there is no place for the "
+				"communicator",
+				flags, nexcluded);
+	if (!rc) {
+		gt_comm_end_operations(comm, flags);
+		rc = gt_comm_shrink(comm, excluded, nexcluded, out, &err);
+	}
+	gt_comm_print_err(&err, message, size);
+	return rc ? gt_comm_code(rc) : GTOPO_OK;
+}
+
+int gtopo_comm_origin(const struct gtopo_comm *comm, int rank)
+{
+	if (rank < 0 || (uint32_t)rank >= comm->nranks)
+		return GTOPO_EINPUT;
+	return comm->origins ? (int)comm->origins[rank] : rank;
 }
 
 int gtopo_comm_ranks(const struct gtopo_comm *comm)

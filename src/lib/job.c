@@ -40,6 +40,7 @@ int gt_job_find(struct gtopo_comm *comm, struct gt_err *err)
 	struct gt_launcher_info launch;
 	int rc = gt_launcher_find(NULL, &comm->job, &launch, err);
 
+	comm->job.has_door = 1;
 	return rc ? rc : gt_job_place(comm, err);
 }
 
@@ -226,7 +227,9 @@ int gt_job_open(struct gtopo_comm *comm, struct gt_err *err)
 	gt_buf_release(&text);
 	if (rc)
 		return rc;
-	rc = gt_world_open(&comm->job, &comm->config.world, err);
+	/* One that was shrunk from another has a world already. */
+	if (!comm->config.world)
+		rc = gt_world_open(&comm->job, &comm->config.world, err);
 	pthread_mutex_lock(&comm->mutex);
 	comm->job.listen_fd = -1; /* gt_world_open() has taken it */
 	comm->world = rc ? NULL : comm->config.world;

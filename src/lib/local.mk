@@ -25,6 +25,8 @@ gtopo_core_sources += \
 	%D%/sendrecv_host.h \
 	%D%/sendrecv_remote.c \
 	%D%/sendrecv_remote.h \
+	%D%/shrink.c \
+	%D%/shrink.h \
 	%D%/state.c \
 	%D%/state.h \
 	%D%/thread.c \
@@ -88,6 +90,7 @@ gtopo_so_objects = \
 	%D%/sendrecv.o \
 	%D%/sendrecv_host.o \
 	%D%/sendrecv_remote.o \
+	%D%/shrink.o \
 	%D%/state.o \
 	%D%/thread.o \
 	%D%/verify.o

@@ -71,8 +71,7 @@ struct gt_remote {
 
 static uint32_t gt_remote_first_rank(const struct gtopo_comm *comm, uint32_t p)
 {
-	return gt_process_group_first(p, comm->remote->group.nprocesses,
-				      comm->nranks);
+	return gt_process_group_begin(&comm->remote->group, p);
 }
 
 static size_t gt_remote_area_bytes(const struct gtopo_comm *comm, uint32_t p)
@@ -114,6 +113,7 @@ static int gt_remote_new(struct gtopo_comm *comm, struct gt_err *err)
 {
 	const struct gt_process_group_config config = {
 		.world = comm->world,
+		.starts = comm->config.starts,
 		.plan = comm->plan,
 		.nranks = comm->nranks,
 		.iface = comm->config.iface};

@@ -128,6 +128,9 @@ struct gtopo_comm {
 	struct gt_err err;
 	uint32_t nranks;
 	uint32_t first, end; /* the ranks of this process */
+	uint32_t *starts;    /* of all processes; NULL: as even as can be */
+	uint32_t *origins;   /* [nranks], where it was shrunk from another */
+	int has_ended;       /* nothing uses callers' buffers any more */
 	struct gt_comm_rank *ranks;
 	struct gt_world_config job;
 	struct gt_world *world;     /* NULL: the process is alone */

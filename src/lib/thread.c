@@ -108,6 +108,20 @@ static void gt_thread_run(struct gtopo_comm *comm)
 	}
 }
 
+/*
+ * Nothing uses callers' buffers any more; by the job's world those that are
+ * left of a failed communicator still find each other (gtopo_comm_shrink()).
+ */
+static void gt_thread_await_quit(struct gtopo_comm *comm)
+{
+	pthread_mutex_lock(&comm->mutex);
+	comm->has_ended = 1;
+	pthread_cond_broadcast(&comm->changed);
+	while (!comm->quit)
+		pthread_cond_wait(&comm->changed, &comm->mutex);
+	pthread_mutex_unlock(&comm->mutex);
+}
+
 void *gt_thread_main(void *arg)
 {
 	struct gtopo_comm *comm = arg;
@@ -135,6 +149,7 @@ void *gt_thread_main(void *arg)
 	/* Others may still look into this process's memory, or receive. */
 	gt_job_leave(comm);
 	gt_remote_close(comm);
+	gt_thread_await_quit(comm);
 	gt_job_close(comm);
 	return NULL;
 }

@@ -7,6 +7,8 @@
 #include "nccl/say.h"
 #include "nccl/uid.h"
 
+enum { GT_SHRINK_DEFAULT, GT_SHRINK_ABORT };
+
 GT_NCCL_API(gt_nccl_result, ncclGetUniqueId, gt_nccl_id *id)
 {
 	struct gt_err err;
@@ -187,9 +189,9 @@ GT_NCCL_API(gt_nccl_result, ncclCommInitAll, gt_nccl_comm *comms, int n,
 	return gt_group_return(rc, "ncclCommInitAll");
 }
 
-/* What a split makes, unless this rank wants to be in none. */
-static gt_nccl_result gt_api_split_child(struct gt_task *task,
-					 const void *client)
+/* What a parent's task makes, unless this rank wants to be in none. */
+static gt_nccl_result gt_api_make_child(struct gt_task *task,
+					const void *client)
 {
 	struct gt_face *parent = task->face;
 	struct gt_config config = parent->config;
@@ -216,9 +218,9 @@ static gt_nccl_result gt_api_split_child(struct gt_task *task,
 	return GT_NCCL_SUCCESS;
 }
 
-static gt_nccl_result gt_api_add_split(struct gt_task *task, const void *client)
+static gt_nccl_result gt_api_add_child(struct gt_task *task, const void *client)
 {
-	gt_nccl_result rc = gt_api_split_child(task, client);
+	gt_nccl_result rc = gt_api_make_child(task, client);
 
 	if (rc) {
 		gt_tasks_drop(task);
@@ -239,7 +241,7 @@ GT_NCCL_API(gt_nccl_result, ncclCommSplit, gt_nccl_comm comm, int colour,
 	gt_group_open();
 	if (made)
 		gt_face_publish(made, NULL);
-	rc = task ? gt_face_get_ready(comm, call, &parent)
+	rc = task ? gt_face_get_parent(comm, call, 0, &parent)
 		  : gt_say_error(GT_NCCL_SYSTEM_ERROR, "out of memory");
 	if (!rc && (!made || (colour < 0 && colour != GT_NCCL_NO_COLOUR))) {
 		gt_face_put(parent);
@@ -254,9 +256,78 @@ GT_NCCL_API(gt_nccl_result, ncclCommSplit, gt_nccl_comm comm, int colour,
 					 .place = made,
 					 .colour = colour,
 					 .key = key};
-		rc = gt_api_add_split(task, config);
+		rc = gt_api_add_child(task, config);
 	} else {
 		free(task);
+	}
+	return gt_group_return(rc, call);
+}
+
+/* Note which ranks the program excludes; this one is not among them. */
+static gt_nccl_result gt_api_exclude(struct gt_task *task, const int *ranks,
+				     int n)
+{
+	const struct gt_face *parent = task->face;
+
+	task->excluded = calloc(parent->size, 1);
+	if (!task->excluded)
+		return gt_say_error(GT_NCCL_SYSTEM_ERROR, "%s: out of memory",
+				    task->call);
+	for (int i = 0; i < n; i++) {
+		if (ranks[i] < 0 || (uint32_t)ranks[i] >= parent->size ||
+		    (uint32_t)ranks[i] == parent->rank ||
+		    task->excluded[ranks[i]])
+			return gt_say_error(GT_NCCL_INVALID_ARGUMENT,
+					    "%s: rank %u of %u cannot exclude "
+					    "rank %d",
+					    task->call, parent->rank,
+					    parent->size, ranks[i]);
+		task->excluded[ranks[i]] = 1;
+	}
+	return GT_NCCL_SUCCESS;
+}
+
+static gt_nccl_result gt_api_shrink(struct gt_task *task, const int *ranks,
+				    int n, const void *config)
+{
+	gt_nccl_result rc = gt_api_exclude(task, ranks, n);
+
+	if (!rc)
+		return gt_api_add_child(task, config);
+	gt_tasks_drop(task);
+	return rc;
+}
+
+GT_NCCL_API(gt_nccl_result, ncclCommShrink, gt_nccl_comm comm, int *excluded,
+	    int n, gt_nccl_comm *made, void *config, int flags)
+{
+	static const char call[] = "ncclCommShrink";
+	int wrong = !made || n < 0 || (n && !excluded) ||
+		    (flags != GT_SHRINK_DEFAULT && flags != GT_SHRINK_ABORT);
+	struct gt_task *task = NULL;
+	struct gt_face *parent;
+	gt_nccl_result rc;
+
+	gt_group_open();
+	if (made)
+		gt_face_publish(made, NULL);
+	rc = wrong ? gt_say_error(GT_NCCL_INVALID_ARGUMENT,
+				  "%s: %d excluded ranks, flags '%d'%s", call,
+				  n, flags, made ? "" : ", newcomm is NULL")
+		   : gt_face_get_parent(comm, call, flags == GT_SHRINK_ABORT,
+					&parent);
+	task = rc ? NULL : calloc(1, sizeof(*task));
+	if (!rc && !task) {
+		gt_face_put(parent);
+		rc = gt_say_error(GT_NCCL_SYSTEM_ERROR, "out of memory");
+	}
+	if (!rc) {
+		*task = (struct gt_task){.kind = GT_TASK_SHRINK,
+					 .call = call,
+					 .face = parent,
+					 .place = made,
+					 .aborts = flags == GT_SHRINK_ABORT};
+		rc = gt_api_shrink(task, excluded, n, config);
 	}
 	return gt_group_return(rc, call);
 }

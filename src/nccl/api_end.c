@@ -119,6 +119,26 @@ GT_NCCL_API(gt_nccl_result, ncclCommDestroy, gt_nccl_comm comm)
 	return GT_NCCL_SUCCESS;
 }
 
+/* Splits and shrinks may follow, and the end. */
+GT_NCCL_API(gt_nccl_result, ncclCommRevoke, gt_nccl_comm comm, int flags)
+{
+	static const char call[] = "ncclCommRevoke";
+	struct gt_face *face;
+	gt_nccl_result rc;
+
+	if (!comm)
+		return GT_NCCL_SUCCESS;
+	if (flags)
+		return gt_say_error(GT_NCCL_INVALID_ARGUMENT, "%s: flags '%d'",
+				    call, flags);
+	rc = gt_face_get_parent(comm, call, 1, &face);
+	if (rc)
+		return rc;
+	gt_face_revoke(face);
+	gt_face_put(face);
+	return GT_NCCL_SUCCESS;
+}
+
 GT_NCCL_API(gt_nccl_result, ncclCommAbort, gt_nccl_comm comm)
 {
 	struct gt_face *face;

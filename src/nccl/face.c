@@ -223,7 +223,7 @@ gt_nccl_result gt_face_state(struct gt_face *face)
 {
 	gt_nccl_result state = atomic_load(&face->state);
 
-	if (state == GT_NCCL_SUCCESS) {
+	if (state == GT_NCCL_SUCCESS && !atomic_load(&face->revoked)) {
 		gt_face_look(face);
 		state = atomic_load(&face->state);
 	}
@@ -241,9 +241,13 @@ gt_nccl_result gt_face_get_ready(gt_nccl_comm handle, const char *call,
 	if (rc)
 		return rc;
 	state = gt_face_state(face);
-	if (!state && !atomic_load(&face->finalized))
+	if (!state && !atomic_load(&face->finalized) &&
+	    !atomic_load(&face->revoked))
 		return GT_NCCL_SUCCESS;
-	if (state == GT_NCCL_IN_PROGRESS)
+	if (!state && atomic_load(&face->revoked))
+		rc = gt_say_error(GT_NCCL_INVALID_USAGE,
+				  "%s: the communicator was revoked", call);
+	else if (state == GT_NCCL_IN_PROGRESS)
 		rc = gt_say_error(GT_NCCL_INVALID_ARGUMENT,
 				  "%s: the communicator is in progress; ask "
 				  "ncclCommGetAsyncError() until it is not",
@@ -256,6 +260,34 @@ gt_nccl_result gt_face_get_ready(gt_nccl_comm handle, const char *call,
 				  call, face->rank, face->size, face->why);
 	gt_face_put(face);
 	return rc;
+}
+
+/* It was made, so `team` and `comm` are there, and was not aborted. */
+static int gt_face_may_be_parent(struct gt_face *face, int any)
+{
+	int made = atomic_load(&face->comm) && !atomic_load(&face->stop) &&
+		   atomic_load(&face->state) != GT_NCCL_IN_PROGRESS;
+
+	return made &&
+	       (any || (atomic_load(&face->revoked) && !gt_face_state(face)));
+}
+
+gt_nccl_result gt_face_get_parent(gt_nccl_comm handle, const char *call,
+				  int any, struct gt_face **out)
+{
+	gt_nccl_result rc = gt_face_get(handle, call, out);
+
+	if (rc || gt_face_may_be_parent(*out, any))
+		return rc;
+	gt_face_put(*out);
+	return gt_face_get_ready(handle, call, out);
+}
+
+void gt_face_revoke(struct gt_face *face)
+{
+	/* What fails from now on is nobody's concern. */
+	atomic_store(&face->revoked, 1);
+	face->ops->abort(face->comm);
 }
 
 void gt_face_abort(struct gt_face *face)

@@ -52,6 +52,7 @@ struct gt_face {
 	/* GT_NCCL_IN_PROGRESS until it is made, then how it fares. */
 	_Atomic int state;
 	_Atomic int finalized;
+	_Atomic int revoked; /* no more operations, but splits */
 	struct gt_backend_comm *_Atomic comm; /* set once, before `state` */
 
 	pthread_mutex_t mutex;
@@ -100,6 +101,16 @@ int gt_face_retire(gt_nccl_comm handle);
 /* As _get(), and GT_NCCL_SUCCESS only if operations may be called. */
 gt_nccl_result gt_face_get_ready(gt_nccl_comm handle, const char *call,
 				 struct gt_face **face);
+
+/*
+ * As _get(), of one that others are to be made from: it may have been revoked,
+ * and with `any` it may have failed.
+ */
+gt_nccl_result gt_face_get_parent(gt_nccl_comm handle, const char *call,
+				  int any, struct gt_face **face);
+
+/* Its operations end, done or not, and there are no more. */
+void gt_face_revoke(struct gt_face *face);
 
 /* How it fares, for ncclCommGetAsyncError(): never waits for anybody. */
 gt_nccl_result gt_face_state(struct gt_face *face);

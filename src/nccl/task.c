@@ -177,6 +177,33 @@ static int gt_task_split(struct gt_task *task, struct gt_err *err)
 	return GT_OK;
 }
 
+/* Only those that are left come, and what hangs has ended before. */
+static int gt_task_shrink(struct gt_task *task, struct gt_err *err)
+{
+	struct gt_face *parent = task->face, *child = task->made;
+	struct gt_team_member me;
+	struct gt_team *team = NULL;
+	int rc;
+
+	gt_task_adopt(parent, child);
+	if (task->aborts)
+		parent->ops->abort(parent->comm);
+	rc = gt_task_await_turn(task, err);
+	if (!rc)
+		rc = gt_task_introduce(child, &me, err);
+	if (!rc)
+		rc = gt_team_shrink(parent->team, task->excluded, &me,
+				    &child->stop, &team, err);
+	gt_task_end_turn(parent);
+	if (!rc) {
+		child->rank = team->rank;
+		child->size = team->size;
+		rc = gt_task_equip(child, team, err);
+	}
+	gt_task_part(parent, child);
+	return rc;
+}
+
 static int gt_task_do(struct gt_task *task, struct gt_err *err)
 {
 	switch (task->kind) {
@@ -184,10 +211,17 @@ static int gt_task_do(struct gt_task *task, struct gt_err *err)
 		return gt_task_make(task, err);
 	case GT_TASK_SPLIT:
 		return gt_task_split(task, err);
+	case GT_TASK_SHRINK:
+		return gt_task_shrink(task, err);
 	case GT_TASK_FINALIZE:
 		gt_face_drain(task->face);
 	}
 	return GT_OK;
+}
+
+static int gt_task_has_parent(const struct gt_task *task)
+{
+	return task->kind == GT_TASK_SPLIT || task->kind == GT_TASK_SHRINK;
 }
 
 /* What was made is the program's now, or gone if it was to wait for it. */
@@ -206,12 +240,12 @@ static void gt_task_deliver(struct gt_task *task)
 		gt_say_log(GT_SAY_INFO, "%s: %u ranks%s%s, %s, %s", task->call,
 			   made->size, *made->name ? ", " : "", made->name,
 			   made->cuda->name, made->ops->name);
-	if (task->kind == GT_TASK_SPLIT)
+	if (gt_task_has_parent(task))
 		gt_face_publish(task->place,
 				task->result ? NULL : task->handle);
 	else if (task->result && task->blocking)
 		gt_face_publish(task->place, NULL);
-	if (task->result && (task->blocking || task->kind == GT_TASK_SPLIT))
+	if (task->result && (task->blocking || gt_task_has_parent(task)))
 		gt_face_retire(task->handle);
 }
 
@@ -240,6 +274,7 @@ static void gt_task_free(struct gt_task *task)
 	gt_face_put(task->face);
 	if (task->made)
 		gt_face_put(task->made);
+	free(task->excluded);
 	free(task);
 }
 
@@ -252,7 +287,9 @@ static void *gt_task_main(void *arg)
 
 	gt_err_init(&err);
 	rc = gt_task_do(task, &err);
-	lost = rc == GT_ENO || gt_task_has_lost(task->face) ||
+	/* Whoever shrinks a communicator has lost some of its ranks before. */
+	lost = rc == GT_ENO ||
+	       (task->kind != GT_TASK_SHRINK && gt_task_has_lost(task->face)) ||
 	       gt_task_has_lost(task->made);
 	if (rc) {
 		gt_err_words(&err, task->why, sizeof(task->why));
@@ -262,7 +299,7 @@ static void *gt_task_main(void *arg)
 		gt_task_tell(task, err.text);
 	}
 	gt_task_deliver(task);
-	if (task->result && task->kind == GT_TASK_SPLIT && !task->blocking)
+	if (task->result && gt_task_has_parent(task) && !task->blocking)
 		gt_face_fail(task->face, task->result, task->why);
 	if (task->blocking)
 		return NULL;
@@ -281,7 +318,7 @@ static void gt_task_begin(struct gt_task *task)
 
 	if (task->kind == GT_TASK_FINALIZE)
 		atomic_store(&face->finalized, 1);
-	if (task->kind != GT_TASK_SPLIT)
+	if (!gt_task_has_parent(task))
 		return;
 	pthread_mutex_lock(&face->mutex);
 	task->turn = face->nsplits++;

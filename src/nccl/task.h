@@ -9,19 +9,26 @@
 
 #include "nccl/face.h"
 
-enum gt_task_kind { GT_TASK_MAKE, GT_TASK_SPLIT, GT_TASK_FINALIZE };
+enum gt_task_kind {
+	GT_TASK_MAKE,
+	GT_TASK_SPLIT,
+	GT_TASK_SHRINK,
+	GT_TASK_FINALIZE
+};
 
 struct gt_task {
 	struct gt_task *next;
 	enum gt_task_kind kind;
 	const char *call;     /* the function that the program called */
-	struct gt_face *face; /* a reference; split: the parent */
-	struct gt_face *made; /* a reference; split: the new one, or NULL */
+	struct gt_face *face; /* a reference; split, shrunk: the parent */
+	struct gt_face *made; /* a reference; then the new one, or NULL */
 	gt_nccl_comm handle;  /* of the one that is made */
 	gt_nccl_comm *place;  /* where the program wants it */
 	gt_nccl_id id;
 	int colour, key;
-	uint64_t turn; /* split: which one of its parent's */
+	uint8_t *excluded; /* shrunk: [ranks of the parent]; owned */
+	int aborts;        /* shrunk: the parent's operations end first */
+	uint64_t turn;     /* split, shrunk: which one of its parent's */
 	int blocking;
 	int has_thread; /* and is not done by the caller */
 	pthread_t thread;

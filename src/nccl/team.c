@@ -80,29 +80,42 @@ static int gt_team_introduce(struct gt_team *team,
 	return rc;
 }
 
+/* A team without a world yet; NULL when memory ran out. */
+static struct gt_team *gt_team_new(uint32_t rank, uint32_t size,
+				   const struct gt_team_member *me,
+				   const _Atomic int *stop)
+{
+	struct gt_team *team = calloc(1, sizeof(*team));
+
+	if (team)
+		team->members = calloc(size, sizeof(*team->members));
+	if (!team || !team->members) {
+		free(team);
+		return NULL;
+	}
+	team->rank = rank;
+	team->size = size;
+	team->members[rank] = *me;
+	gt_team_config(team, stop, &team->engine);
+	return team;
+}
+
 /* Make a team whose rank 0 listens at the door.  The socket is taken. */
 static int gt_team_open(const struct gt_team_seat *seat,
 			const struct gt_team_member *me,
 			const _Atomic int *stop, struct gt_team **out,
 			struct gt_err *err)
 {
-	struct gt_team *team = calloc(1, sizeof(*team));
+	struct gt_team *team = gt_team_new(seat->rank, seat->size, me, stop);
 	struct gt_world_config config;
 	int rc = GT_OK;
 
-	if (team)
-		team->members = calloc(seat->size, sizeof(*team->members));
-	if (!team || !team->members) {
-		free(team);
-		if (seat->listen_fd >= 0)
-			close(seat->listen_fd);
+	if (!team && seat->listen_fd >= 0)
+		close(seat->listen_fd);
+	if (!team)
 		return gt_err_nomem(err);
-	}
-	team->rank = seat->rank;
-	team->size = seat->size;
-	team->members[team->rank] = *me;
-	gt_team_config(team, stop, &team->engine);
 	gt_team_config(team, stop, &config);
+	config.has_door = 1;
 	config.listen_fd = seat->listen_fd;
 	if (team->size > 1)
 		rc = gt_door_find(&seat->door, &config, err);
@@ -223,6 +236,73 @@ int gt_team_enter(struct gt_team_seat *seat, const struct gt_team_member *me,
 	int rc = gt_team_open(seat, me, stop, team, err);
 
 	free(seat);
+	return rc;
+}
+
+/* Are others than those that are excluded gone, too? */
+static int gt_team_miss(const struct gt_team *parent, const uint8_t *excluded,
+			const uint32_t *left, uint32_t nleft,
+			struct gt_err *err)
+{
+	uint32_t i = 0;
+
+	for (uint32_t r = 0; r < parent->size; r++) {
+		if (i < nleft && left[i] == r)
+			i++;
+		else if (!excluded[r])
+			return gt_err_set(err, GT_ENO, NULL,
+					  "rank %u is gone as well; exclude it",
+					  r);
+	}
+	return GT_OK;
+}
+
+/* Make a team of a world, which is taken; NULL: this rank is alone. */
+static int gt_team_of_world(struct gt_world *world,
+			    const struct gt_team_member *me,
+			    const _Atomic int *stop, struct gt_team **out,
+			    struct gt_err *err)
+{
+	struct gt_team *team =
+		gt_team_new(world ? gt_world_rank(world) : 0,
+			    world ? gt_world_size(world) : 1, me, stop);
+	int rc;
+
+	if (!team) {
+		gt_world_close(world);
+		return gt_err_nomem(err);
+	}
+	team->world = world;
+	rc = world ? gt_team_introduce(team, me, err) : GT_OK;
+	if (rc)
+		gt_team_close(team);
+	else
+		*out = team;
+	return rc;
+}
+
+int gt_team_shrink(struct gt_team *parent, const uint8_t *excluded,
+		   const struct gt_team_member *me, const _Atomic int *stop,
+		   struct gt_team **team, struct gt_err *err)
+{
+	const struct gt_regroup how = {.excluded = excluded,
+				       .timeout_ns = gt_team_limit_ns(),
+				       .stop = stop};
+	uint32_t *left = calloc(parent->size, sizeof(*left)), nleft = 1;
+	struct gt_world *world = NULL;
+	int rc = left ? GT_OK : gt_err_nomem(err);
+
+	if (!rc)
+		*left = parent->rank;
+	if (!rc && parent->world)
+		rc = gt_world_regroup(parent->world, &how, &world, left, &nleft,
+				      err);
+	if (!rc)
+		rc = gt_team_miss(parent, excluded, left, nleft, err);
+	free(left);
+	if (!rc)
+		return gt_team_of_world(world, me, stop, team, err);
+	gt_world_close(world);
 	return rc;
 }
 

@@ -71,6 +71,15 @@ void gt_team_stay_out(struct gt_team_seat *seat);
 /* How many thread blocks do all allow?  0: any number. */
 uint32_t gt_team_max_ctas(const struct gt_team *team);
 
+/*
+ * Make a team of all ranks but those r with excluded[r], which do not call it;
+ * the parent's world may have failed.  GT_ENO, which names one, where others
+ * are gone as well.
+ */
+int gt_team_shrink(struct gt_team *parent, const uint8_t *excluded,
+		   const struct gt_team_member *me, const _Atomic int *stop,
+		   struct gt_team **team, struct gt_err *err);
+
 /* NULL is allowed. */
 void gt_team_close(struct gt_team *team);
 

@@ -76,9 +76,15 @@ static void gt_json_side(const struct gt_report *report,
 		      "\"inplace\": %s, \"bytes\": %" PRIu64
 		      ", \"count\": %" PRIu64
 		      ", \"time_us\": %.6g, \"algbw_gbs\": %.6g, "
-		      "\"busbw_gbs\": %.6g, \"wrong\": ",
+		      "\"busbw_gbs\": %.6g, ",
 		      in_place ? "true" : "false", row->bytes, row->count,
 		      side->time_us, side->algbw_gbs, side->busbw_gbs);
+	if (side->max_us > 0)
+		gt_buf_printf(report->out,
+			      "\"p50_us\": %.6g, \"p99_us\": %.6g, "
+			      "\"max_us\": %.6g, ",
+			      side->p50_us, side->p99_us, side->max_us);
+	gt_buf_puts(report->out, "\"wrong\": ");
 	gt_json_wrong(report, side->wrong);
 	gt_buf_puts(report->out, "}");
 }

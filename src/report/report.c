@@ -4,6 +4,7 @@
  */
 #include "report/report.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 double gt_report_factor(const char *coll, uint32_t ranks)
@@ -33,6 +34,31 @@ struct gt_report_side gt_report_measure(const struct gt_report *report,
 		(row->factor > 0 ? row->factor
 				 : gt_report_factor(row->coll, head->ranks));
 	return side;
+}
+
+static int gt_report_compare(const void *a, const void *b)
+{
+	const int64_t *one = a, *other = b;
+
+	return (*one > *other) - (*one < *other);
+}
+
+/* The least time that so many percent of all are not above. */
+static double gt_report_quantile_us(const int64_t *times_ns, uint32_t n,
+				    uint32_t percent)
+{
+	uint64_t rank = ((uint64_t)n * percent + 99) / 100;
+
+	return (double)times_ns[rank ? rank - 1 : 0] / 1e3;
+}
+
+void gt_report_percentiles(struct gt_report_side *side, int64_t *times_ns,
+			   uint32_t n)
+{
+	qsort(times_ns, n, sizeof(*times_ns), gt_report_compare);
+	side->p50_us = gt_report_quantile_us(times_ns, n, 50);
+	side->p99_us = gt_report_quantile_us(times_ns, n, 99);
+	side->max_us = gt_report_quantile_us(times_ns, n, 100);
 }
 
 void gt_report_begin(struct gt_report *report)

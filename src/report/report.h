@@ -46,6 +46,8 @@ struct gt_report_side {
 	double time_us; /* of one iteration */
 	double algbw_gbs, busbw_gbs;
 	uint64_t wrong; /* elements */
+	/* Of operations one by one; max_us is 0 where they were not. */
+	double p50_us, p99_us, max_us;
 };
 
 /* The measurements of one size, out of place and in place. */
@@ -89,6 +91,10 @@ double gt_report_factor(const char *coll, uint32_t ranks);
 struct gt_report_side gt_report_measure(const struct gt_report *report,
 					const struct gt_report_row *row,
 					int64_t elapsed_ns, uint64_t wrong);
+
+/* Add what n operations took one by one, which are sorted. */
+void gt_report_percentiles(struct gt_report_side *side, int64_t *times_ns,
+			   uint32_t n);
 
 void gt_report_begin(struct gt_report *report);
 void gt_report_add(struct gt_report *report, const struct gt_report_row *row);

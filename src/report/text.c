@@ -70,6 +70,17 @@ static void gt_text_columns(struct gt_buf *out)
 	gt_buf_puts(out, "\n");
 }
 
+static void gt_text_percentiles(struct gt_buf *out, const char *placed,
+				const struct gt_report_side *side)
+{
+	if (side->max_us > 0)
+		gt_buf_printf(out,
+			      "#%12s %s, one by one: p50 %.2f us, p99 %.2f us, "
+			      "max %.2f us\n",
+			      "", placed, side->p50_us, side->p99_us,
+			      side->max_us);
+}
+
 static void gt_text_row(const struct gt_report *report,
 			const struct gt_report_row *row)
 {
@@ -88,6 +99,8 @@ static void gt_text_row(const struct gt_report *report,
 	else
 		gt_text_side(report, &row->in_place);
 	gt_buf_puts(out, "\n");
+	gt_text_percentiles(out, "out of place", &row->out_of_place);
+	gt_text_percentiles(out, "in place", &row->in_place);
 }
 
 static void gt_text_end(const struct gt_report *report)

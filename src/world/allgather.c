@@ -65,6 +65,8 @@ static int gt_world_is_off(struct gt_world *world)
 int gt_world_allgather(struct gt_world *world, const void *bytes, size_t len,
 		       struct gt_world_part *parts, struct gt_err *err)
 {
+	int is_over;
+
 	if (len > GT_WORLD_PART_MOST_BYTES)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "a process has '%zu' bytes to tell; %d are "
@@ -76,12 +78,19 @@ int gt_world_allgather(struct gt_world *world, const void *bytes, size_t len,
 	gt_world_wake(world);
 	while (world->last_round < world->round && !gt_world_is_off(world))
 		pthread_cond_wait(&world->changed, &world->mutex);
-	if (!atomic_load(&world->failed) && parts &&
-	    !gt_world_parts(world, parts))
+	/*
+	 * Where the job may go on, a round that is over is so for all, also for
+	 * one that has seen a failure since.
+	 */
+	is_over = world->last_round >= world->round &&
+		  (world->config.has_door || !atomic_load(&world->failed));
+	if (is_over && parts && !gt_world_parts(world, parts)) {
 		gt_world_fail(world, "%s speaks nonsense",
 			      world->members[0].called);
+		is_over = 0;
+	}
 	pthread_mutex_unlock(&world->mutex);
-	return gt_world_failed(world, err);
+	return is_over ? GT_OK : gt_world_failed(world, err);
 }
 
 /* Take another process's words over. */

@@ -33,6 +33,11 @@ struct gt_children {
 	 * most, and a little on top, before they are killed.
 	 */
 	int64_t limit_ns;
+	/*
+	 * The others go on without one that was killed: only when one has
+	 * exited is it time for them, and it is enough when one exits with 0.
+	 */
+	int goes_on;
 	sigset_t old_mask;
 	struct sigaction old_sigchld;
 };

@@ -8,11 +8,19 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/text.h"
 
 /* So many of the first processes speak when process 0 is gone. */
 enum { GT_WORLD_SPEAKERS = 8 };
+
+void gt_world_note_gap(struct gt_world *world)
+{
+	world->was_away |=
+		world->looked_ns && gt_clock_ns() - world->looked_ns >=
+					    world->config.timeout_ns / 2;
+}
 
 void gt_world_fail(struct gt_world *world, const char *fmt, ...)
 {
@@ -26,6 +34,7 @@ void gt_world_fail(struct gt_world *world, const char *fmt, ...)
 	va_end(args);
 	gt_text_make_printable(world->why);
 	atomic_store(&world->failed, 1);
+	gt_world_note_gap(world);
 	frame.bytes = (uint32_t)strlen(world->why);
 	frame.payload = world->why;
 	gt_world_send(world, &frame);

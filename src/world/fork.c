@@ -86,7 +86,8 @@ int gt_fork_job(uint32_t size, struct gt_world_config *config, int *parent,
 	struct gt_children job = {.children =
 					  calloc(size, sizeof(*job.children)),
 				  .size = size,
-				  .limit_ns = config->timeout_ns};
+				  .limit_ns = config->timeout_ns,
+				  .goes_on = config->has_door};
 	pid_t self = getpid();
 	uint32_t rank;
 	int rc = job.children ? gt_fork_prepare(size, config, err)

@@ -16,10 +16,12 @@
 
 enum gt_world_frame {
 	GT_FRAME_PART = 1, /* to process 0: the sender's part of round `seq` */
-	GT_FRAME_ALL,   /* from process 0: (length, bytes) of every process */
-	GT_FRAME_BEAT,  /* a sign of life; seq: its progress */
-	GT_FRAME_ABORT, /* why the job ends */
-	GT_FRAME_BYE,   /* nothing more will come */
+	GT_FRAME_ALL,    /* from process 0: (length, bytes) of every process */
+	GT_FRAME_BEAT,   /* a sign of life; seq: its progress */
+	GT_FRAME_ABORT,  /* why the job ends */
+	GT_FRAME_BYE,    /* nothing more will come */
+	GT_FRAME_SILENT, /* from process 0: the numbers of those that are */
+	GT_FRAME_ROLL,   /* regrouping: the numbers of those that are left */
 };
 
 enum {
@@ -42,6 +44,7 @@ struct gt_member {
 	int64_t silent_ns;
 	uint64_t progress;
 	int has_part;
+	int is_silent; /* the job has failed because of that */
 	struct gt_buf part;
 	char called[GT_WORLD_NAME_MAX + 32]; /* "process 3 (...)" */
 };
@@ -62,13 +65,27 @@ struct gt_world {
 	uint64_t round;               /* the round that is on, or was last */
 	uint64_t last_round;          /* the last round that is over */
 	struct gt_buf all;            /* what all have told in it */
-	int orphan;                   /* process 0 is gone, or silent */
-	int by_silence;               /* silent: others may still hear it */
-	int gave_up; /* process 0: on those that have not come */
+	/*
+	 * This process stood still for so long that the others may have gone
+	 * on, and ended, without it.
+	 */
+	int was_away;
+	int64_t looked_ns; /* when the thread last began to look at others */
+	int orphan;        /* process 0 is gone, or silent */
+	int by_silence;    /* silent: others may still hear it */
+	int gave_up;       /* process 0: on those that have not come */
 	int closing;
 	int64_t closing_ns; /* how long the thread has been closing */
 	int64_t still_ns; /* how long a round has waited while nobody gets on */
 	uint64_t progress_sum;
+
+	/* Set by the caller's side alone: where the others are found when the
+	 * job is regrouped. */
+	int door_fd; /* -1: none */
+	struct gt_net_address *doors;
+	uint32_t epoch; /* which of a job's worlds it is */
+	uint32_t nregroups;
+	int has_moved; /* nobody waits for this world's end */
 };
 
 /* loop.c: the thread that keeps the connections. */
@@ -80,6 +97,9 @@ void *gt_world_main(void *world);
  */
 void gt_world_fail(struct gt_world *world, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* failure.c: with the mutex held, note whether this process stood still. */
+void gt_world_note_gap(struct gt_world *world);
 
 /* state.c: has the user interrupted this process, which may wait for long? */
 int gt_world_is_interrupted(const struct gt_world *world);
@@ -105,6 +125,27 @@ void gt_root_part(struct gt_world *world, uint32_t rank, const void *bytes,
 		  size_t len);
 void gt_root_watch(struct gt_world *world, int64_t passed_ns);
 void gt_root_silence(struct gt_world *world);
+
+/*
+ * door.c: open this process's door, or share the one of `origin`, and tell
+ * all others where it is.
+ */
+int gt_world_open_door(struct gt_world *world, const struct gt_world *origin,
+		       struct gt_err *err);
+
+/*
+ * open.c: begin a world among processes that are connected already: wires[size]
+ * are taken, of which process 0 uses all but its own, the others number 0.
+ */
+int gt_world_start(const struct gt_world_config *config,
+		   const struct gt_world *origin, struct gt_wire *wires,
+		   struct gt_world **world, struct gt_err *err);
+
+/* A world that is regrouped has several that follow; all count them alike. */
+static inline uint32_t gt_world_next_epoch(const struct gt_world *origin)
+{
+	return origin->epoch * 31 + origin->nregroups + 1;
+}
 
 static inline int gt_world_is_root(const struct gt_world *world)
 {

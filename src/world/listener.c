@@ -215,16 +215,9 @@ static int gt_connect_write(int fd, const void *bytes, size_t len,
 	return 1;
 }
 
-enum gt_connect_state {
-	GT_CONNECT_OPEN,
-	GT_CONNECT_TURNED_AWAY, /* turned away before the end */
-	GT_CONNECT_FOREIGN      /* not one of us */
-};
-
-static enum gt_connect_state gt_connect_once(
-	int fd, const struct gt_secret *secret,
-	const struct gt_auth_answer *who,
-	const struct gt_net_deadline *deadline)
+enum gt_connect_state gt_listener_answer(int fd, const struct gt_secret *secret,
+					 const struct gt_auth_answer *who,
+					 const struct gt_net_deadline *deadline)
 {
 	struct gt_auth_answer answer = {.kind = htonl(who->kind),
 					.rank = htonl(who->rank),
@@ -261,7 +254,7 @@ int gt_listener_connect(const struct gt_net_address *address,
 		rc = gt_net_connect(address, deadline, &fd, err);
 		if (rc)
 			return rc;
-		state = gt_connect_once(fd, secret, answer, deadline);
+		state = gt_listener_answer(fd, secret, answer, deadline);
 		if (state == GT_CONNECT_OPEN) {
 			*out = fd;
 			return GT_OK;

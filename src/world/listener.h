@@ -28,6 +28,7 @@ enum { GT_LISTENER_PENDING_MAX = 256 };
 enum gt_connection_kind {
 	GT_CONNECTION_CONTROL = 1,
 	GT_CONNECTION_DATA,
+	GT_CONNECTION_REGROUP,
 };
 
 struct gt_pending {
@@ -63,6 +64,19 @@ uint32_t gt_listener_polls(const struct gt_listener *listener,
 /* Accept, read and judge whatever can be done now. */
 void gt_listener_serve(struct gt_listener *listener, gt_listener_enter *enter,
 		       void *arg);
+
+/* How an attempt to be let in ends. */
+enum gt_connect_state {
+	GT_CONNECT_OPEN,
+	GT_CONNECT_TURNED_AWAY, /* turned away before the end */
+	GT_CONNECT_FOREIGN      /* not one of us */
+};
+
+/* Answer on a socket that is connected, and check the proof. */
+enum gt_connect_state gt_listener_answer(
+	int fd, const struct gt_secret *secret,
+	const struct gt_auth_answer *answer,
+	const struct gt_net_deadline *deadline);
 
 /*
  * The other side of it: connect, answer and check the proof, before the

@@ -5,6 +5,7 @@ gtopo_core_sources += \
 	%D%/auth.h \
 	%D%/children.c \
 	%D%/children.h \
+	%D%/door.c \
 	%D%/failure.c \
 	%D%/fork.c \
 	%D%/internal.h \
@@ -17,6 +18,10 @@ gtopo_core_sources += \
 	%D%/net.h \
 	%D%/open.c \
 	%D%/pmix.c \
+	%D%/regroup.c \
+	%D%/regroup.h \
+	%D%/regroup_follow.c \
+	%D%/regroup_lead.c \
 	%D%/root.c \
 	%D%/state.c \
 	%D%/wire.c \

@@ -1,6 +1,7 @@
 /* The thread that keeps a process's connections to the others. */
 #include "world/internal.h"
 
+#include <arpa/inet.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -34,6 +35,21 @@ static void gt_world_leaves(struct gt_world *world, struct gt_member *member)
 	pthread_cond_broadcast(&world->changed);
 }
 
+/* Process 0 tells whom it does not hear, for when the job is regrouped. */
+static void gt_world_hear_silent(struct gt_world *world,
+				 const struct gt_frame *frame)
+{
+	uint32_t rank;
+
+	for (size_t at = 0; at + sizeof(rank) <= frame->bytes;
+	     at += sizeof(rank)) {
+		memcpy(&rank, frame->payload + at, sizeof(rank));
+		rank = ntohl(rank);
+		if (rank < world->config.size)
+			world->members[rank].is_silent = 1;
+	}
+}
+
 static void gt_world_frame(struct gt_world *world, uint32_t rank,
 			   const struct gt_frame *frame)
 {
@@ -44,6 +60,8 @@ static void gt_world_frame(struct gt_world *world, uint32_t rank,
 		member->progress = frame->seq;
 	else if (frame->type == GT_FRAME_BYE)
 		gt_world_leaves(world, member);
+	else if (frame->type == GT_FRAME_SILENT && !root)
+		gt_world_hear_silent(world, frame);
 	else if (frame->type == GT_FRAME_ABORT)
 		gt_world_fail(world, "%.*s", (int)frame->bytes, frame->payload);
 	else if (frame->type == GT_FRAME_PART && root && !member->has_part)
@@ -116,6 +134,7 @@ static void gt_world_exchange(struct gt_world *world)
 static void gt_world_orphan(struct gt_world *world)
 {
 	world->orphan = world->by_silence = 1;
+	world->members[0].is_silent = 1;
 	gt_world_fail(world, "%s is silent for %.1f s",
 		      world->members[0].called,
 		      (double)world->members[0].silent_ns / 1e9);
@@ -194,7 +213,7 @@ static int gt_world_is_over(struct gt_world *world, int64_t passed_ns)
 		open = 1;
 	}
 	world->closing_ns += passed_ns;
-	return !open || world->closing_ns > linger_ns;
+	return !open || world->has_moved || world->closing_ns > linger_ns;
 }
 
 static uint32_t gt_world_polls(struct gt_world *world, struct pollfd *polls)
@@ -249,6 +268,8 @@ void *gt_world_main(void *arg)
 		passed = now - last > GT_WORLD_GAP_NS ? GT_WORLD_GAP_NS
 						      : now - last;
 		last = now;
+		gt_world_note_gap(world);
+		world->looked_ns = now;
 		if (world->listener)
 			gt_listener_serve(world->listener, gt_root_enter,
 					  world);

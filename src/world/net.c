@@ -266,9 +266,8 @@ int gt_net_poll_ms(const struct gt_net_deadline *deadline)
 	return left_ms < GT_NET_NAP_MS ? (int)left_ms : GT_NET_NAP_MS;
 }
 
-/* Try once to connect; 0 or an errno. */
-static int gt_net_try(const struct gt_net_address *address,
-		      const struct gt_net_deadline *deadline, int *out)
+int gt_net_connect_once(const struct gt_net_address *address,
+			const struct gt_net_deadline *deadline, int *out)
 {
 	const struct sockaddr *name = (const void *)&address->storage;
 	struct pollfd wait = {.events = POLLOUT};
@@ -307,7 +306,7 @@ int gt_net_connect(const struct gt_net_address *address,
 	int error;
 
 	do {
-		error = gt_net_try(address, deadline, fd);
+		error = gt_net_connect_once(address, deadline, fd);
 		if (!error)
 			return GT_OK;
 		nanosleep(&nap, NULL);

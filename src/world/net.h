@@ -64,6 +64,10 @@ struct gt_net_deadline {
  */
 int gt_net_poll_ms(const struct gt_net_deadline *deadline);
 
+/* Try once to connect; 0 or an errno.  The socket never blocks. */
+int gt_net_connect_once(const struct gt_net_address *address,
+			const struct gt_net_deadline *deadline, int *fd);
+
 /*
  * Connect, again and again, since the other side may not have started yet.  The
  * socket never blocks.

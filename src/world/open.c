@@ -31,10 +31,13 @@ static void gt_world_free(struct gt_world *world)
 		gt_listener_close(world->listener);
 	if (world->wake_fd >= 0)
 		close(world->wake_fd);
+	if (world->door_fd >= 0)
+		close(world->door_fd);
 	gt_buf_release(&world->all);
 	gt_secret_wipe(&world->config.secret);
 	pthread_cond_destroy(&world->changed);
 	pthread_mutex_destroy(&world->mutex);
+	free(world->doors);
 	free(world->listener);
 	free(world->members);
 	free(world);
@@ -77,6 +80,7 @@ static struct gt_world *gt_world_new(const struct gt_world_config *config)
 	pthread_cond_init(&world->changed, &attr);
 	pthread_condattr_destroy(&attr);
 	world->nhere = 1;
+	world->door_fd = -1;
 	gt_world_call_members(world);
 	if (world->listener)
 		gt_listener_init(world->listener, config->listen_fd,
@@ -226,9 +230,50 @@ int gt_world_open(const struct gt_world_config *config, struct gt_world **out,
 		rc = gt_world_gather(world, err);
 	if (!rc)
 		rc = gt_world_introduce(world, err);
+	if (!rc && config->has_door)
+		rc = gt_world_open_door(world, NULL, err);
 	if (rc && err && config->has_parent && !gt_world_reports_failure(world))
 		gt_err_init(err);
 	if (rc) {
+		gt_world_close(world);
+		return rc;
+	}
+	*out = world;
+	return GT_OK;
+}
+
+/* The members whose wires are there have come. */
+static void gt_world_seat(struct gt_world *world, struct gt_wire *wires)
+{
+	for (uint32_t r = gt_world_first(world); r < gt_world_end(world); r++) {
+		world->members[r].wire = wires[r];
+		world->members[r].state = GT_MEMBER_HERE;
+		gt_wire_init(&wires[r], -1);
+	}
+	world->nhere = world->config.size;
+}
+
+int gt_world_start(const struct gt_world_config *config,
+		   const struct gt_world *origin, struct gt_wire *wires,
+		   struct gt_world **out, struct gt_err *err)
+{
+	struct gt_world *world = gt_world_new(config);
+	int rc;
+
+	if (!world)
+		return gt_err_nomem(err);
+	world->epoch = gt_world_next_epoch(origin);
+	gt_world_seat(world, wires);
+	rc = gt_thread_start(&world->thread, gt_world_main, world, err);
+	if (rc) {
+		gt_world_free(world);
+		return rc;
+	}
+	rc = gt_world_introduce(world, err);
+	if (!rc)
+		rc = gt_world_open_door(world, origin, err);
+	if (rc) {
+		world->has_moved = 1;
 		gt_world_close(world);
 		return rc;
 	}

@@ -169,6 +169,30 @@ static int gt_root_is_cut_off(const struct gt_world *world, int64_t least_ns)
 	return several;
 }
 
+/* Tell those that are heard who is not: a regrouping does not wait for them. */
+static void gt_root_tell_silent(struct gt_world *world, int64_t least_ns)
+{
+	struct gt_buf list = GT_BUF_INIT;
+	struct gt_frame frame = {.type = GT_FRAME_SILENT};
+	uint32_t rank;
+
+	for (uint32_t r = 1; r < world->config.size; r++) {
+		struct gt_member *member = &world->members[r];
+
+		if (member->state != GT_MEMBER_HERE ||
+		    member->silent_ns < least_ns)
+			continue;
+		member->is_silent = 1;
+		rank = htonl(r);
+		gt_buf_add(&list, &rank, sizeof(rank));
+	}
+	frame.bytes = (uint32_t)list.len;
+	frame.payload = list.text;
+	if (!list.failed)
+		gt_world_send(world, &frame);
+	gt_buf_release(&list);
+}
+
 /*
  * One process has been silent for too long.  Those that have been nearly so
  * long are named as well: a host or a cable has taken them all, and which is
@@ -197,6 +221,8 @@ void gt_root_silence(struct gt_world *world)
 	}
 	if (n > GT_ROOT_NAMED)
 		snprintf(more, sizeof(more), " and %u more", n - GT_ROOT_NAMED);
+	if (world->config.has_door)
+		gt_root_tell_silent(world, least_ns);
 	cut = gt_root_is_cut_off(world, least_ns);
 	gt_world_fail(world, "%s%s %s silent for %.1f s%s%s%s", names, more,
 		      n > 1 ? "are" : "is", (double)all_ns / 1e9,

@@ -66,6 +66,11 @@ int64_t gt_world_grace_ns(const struct gt_world *world)
 	return part_ns < GT_WORLD_GRACE_NS ? part_ns : GT_WORLD_GRACE_NS;
 }
 
+const struct gt_world_config *gt_world_config(const struct gt_world *world)
+{
+	return &world->config;
+}
+
 const struct gt_secret *gt_world_secret(const struct gt_world *world)
 {
 	return &world->config.secret;

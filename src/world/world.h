@@ -41,6 +41,11 @@ struct gt_world_config {
 	 */
 	int has_parent;
 	/*
+	 * The job may be regrouped: each process keeps a door open for that,
+	 * which is a file more.
+	 */
+	int has_door;
+	/*
 	 * NULL, or a flag that the user has interrupted this process, which
 	 * ends the job for all while it waits for others.
 	 */
@@ -134,6 +139,31 @@ int gt_world_failed(struct gt_world *world, struct gt_err *err);
  * world.
  */
 const _Atomic int *gt_world_end_flag(const struct gt_world *world);
+
+/* As the job was opened, address and secret included.  It is borrowed. */
+const struct gt_world_config *gt_world_config(const struct gt_world *world);
+
+/* How those that are left of a job find each other. */
+struct gt_regroup {
+	const uint8_t *excluded; /* [size] who does not come; NULL: nobody */
+	int64_t timeout_ns;      /* for those that are there, but late */
+	/* NULL, or set when nobody wants it any more; the new job's, too */
+	const _Atomic int *stop;
+};
+
+/*
+ * Those that are left of a job form a new one, whether it has failed or not:
+ * all that are there and not excluded call it, and the old world stays theirs
+ * to close.  left[] has room for all processes and gets the old numbers of the
+ * new ones; *next is NULL where this process is alone.
+ *
+ * A process is gone when its host says that nobody listens at its door.  Others
+ * that are not reached may go on somewhere else; so those that are left must be
+ * more than these, or as many with the first of all, else GT_ESYS.
+ */
+int gt_world_regroup(struct gt_world *world, const struct gt_regroup *how,
+		     struct gt_world **next, uint32_t *left, uint32_t *nleft,
+		     struct gt_err *err);
 
 /* Note a number that changes while this process gets on with its work. */
 void gt_world_progress(struct gt_world *world, uint64_t progress);

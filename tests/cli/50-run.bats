@@ -59,7 +59,7 @@ rows() {
 @test "JSON follows its schema" {
 	ring_plan
 	need_python jsonschema
-	host -b 1 -e 1M -f 1024 -n 1 -w 0 --json -o "$plan.report"
+	host -b 1 -e 1M -f 1024 -n 1 -w 0 --percentiles --json -o "$plan.report"
 	python3 "$GTOPO_SRC/tests/plan/validate.py" \
 		"$GTOPO_SRC/share/schema/report-1.schema.json" "$plan.report"
 	python3 - "$plan.report" <<-'END'
@@ -75,6 +75,20 @@ rows() {
 }
 
 # The limit is one that no rank reaches for want of a processor.
+@test "percentiles of operations one by one" {
+	ring_plan
+	run_split host --percentiles -b 1K -e 2K --procs 2 -n 30
+	[ "$status" -eq 0 ]
+	[ "$(grep -cE '^# +(out of|in) place, one by one: p50 [0-9.]+ us, p99 [0-9.]+ us, max [0-9.]+ us$' <<<"$out")" -eq \
+		$((2 * $(grep -c '^ ' <<<"$out"))) ]
+	run_split host --percentiles -b 1K -e 1K -n 30 --json
+	[ "$status" -eq 0 ]
+	jq -e '[.rows[] | .p50_us > 0 and .p50_us <= .p99_us and
+		.p99_us <= .max_us] | all' <<<"$out"
+	run_split host --percentiles --soak 1s
+	want 2 "gtopo run: --soak does not measure; leave --percentiles out"
+}
+
 @test "a rank that stops is named in time, status 3" {
 	ring_plan
 	for fault in stall:3:5 exit:5:2 stall:0; do

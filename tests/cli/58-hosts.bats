@@ -348,3 +348,85 @@ said() { # RANK WORDS
 	said 2 "process 0 (hosta) is silent for SOME s"
 	[ ! -s "$plan.err3" ]
 }
+
+# going HOST RANK: a process of four there that goes on without others.
+going() {
+	# shellcheck disable=SC2016
+	GTOPO_HOSTID=$1 RANK=$2 WORLD_SIZE=4 MASTER_ADDR=10.78.0.1 \
+		MASTER_PORT=7121 ip netns exec gt$$"$1" unshare --uts \
+		sh -c 'hostname "host$1"; shift; exec "$@"' sh "$1" "$GTOPO" \
+		run --plan "$plan" --device host -e 64K --soak 14s \
+		--keep-going --timeout 6s --iface e0 >"$plan.out$2" \
+		2>"$plan.err$2" 3>&- &
+	pids[$2]=$!
+}
+
+# Host c has two of the processes, a and b one each.
+all_going() {
+	local before
+	pids=()
+	rm -f "$plan".out* "$plan".err*
+	before=$(received c)
+	going a 0
+	going b 1
+	going c 2
+	going c 3
+	until_true carried c $((before + 200000))
+}
+
+carried() { # HOST BYTES: it has received so many, so operations are under way
+	[ "$(received "$1")" -ge "$2" ]
+}
+
+# went_on STATUS...: of each process.
+went_on() {
+	local rank=0 code
+	for want in "$@"; do
+		code=0
+		wait "${pids[rank]}" || code=$?
+		echo "$rank: $code, $want"
+		cat "$plan.out$rank" "$plan.err$rank"
+		[ "$code" -eq "$want" ]
+		rank=$((rank + 1))
+	done
+	until_true nobody_is_left
+}
+
+@test "a job of three hosts goes on without one of them" {
+	three_hosts
+	gtopo synth "4 gpu" 2>/dev/null |
+		gtopo search --algo ring --coll allreduce - >"$plan"
+	# All processes of host c, and then of what was left the first.
+	all_going
+	ip netns pids gt$$c | xargs kill -KILL
+	until_true grep -q "2 of 4 ranks go on" "$plan.out0"
+	went_on 0 0 137 137
+	grep -qE "^process 2 \(hostc, .*process 3 \(hostc, .* are gone; 2 of 4 ranks" \
+		"$plan.out0"
+	all_going
+	ip netns pids gt$$a | xargs kill -KILL
+	went_on 137 0 0 0
+	grep -qE "^process 0 \(hosta, .* is gone; 3 of 4 ranks go on" \
+		"$plan.out1"
+}
+
+@test "of two sides of a cable that is cut at most one goes on" {
+	three_hosts
+	gtopo synth "4 gpu" 2>/dev/null |
+		gtopo search --algo ring --coll allreduce - >"$plan"
+	# Host b is alone; the others are three of four.
+	all_going
+	ip -n gt$$s link set vb down
+	went_on 0 3 0 0
+	ip -n gt$$s link set vb up
+	grep -qE "^process 1 \(hostb, .* is gone; 3 of 4 ranks go on" \
+		"$plan.out0"
+	grep -q "of 4 processes are left and may be cut off from those that are not heard: process 0" \
+		"$plan.err1"
+	# Host c has half of them, but not the first.
+	all_going
+	ip -n gt$$s link set vc down
+	went_on 0 0 3 3
+	ip -n gt$$s link set vc up
+	grep -q "2 of 4 ranks go on" "$plan.out0"
+}

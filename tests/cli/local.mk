@@ -38,6 +38,7 @@ cli_tests += \
 	%D%/55-processes.bats \
 	%D%/56-rdma.bats \
 	%D%/57-faults.bats \
+	%D%/57-going.bats \
 	%D%/58-hosts.bats \
 	%D%/59-exec.bats
 
@@ -47,7 +48,11 @@ check_DATA += %D%/libfailing_malloc.so
 	$(AM_V_CC)$(MKDIR_P) %D% && $(CC) -std=c17 -D_GNU_SOURCE -O2 -g -fPIC \
 		-fno-builtin -shared -o $@ $(top_srcdir)/%D%/failing_malloc.c -ldl
 
-MOSTLYCLEANFILES += %D%/libfailing_malloc.so
-EXTRA_DIST += %D%/failing_malloc.c
+%D%/libfailing_calls.so: %D%/failing_calls.c
+	$(AM_V_CC)$(MKDIR_P) %D% && $(CC) -std=c17 -D_GNU_SOURCE -O2 -g -fPIC \
+		-fno-builtin -shared -o $@ $(top_srcdir)/%D%/failing_calls.c -ldl
+
+MOSTLYCLEANFILES += %D%/libfailing_malloc.so %D%/libfailing_calls.so
+EXTRA_DIST += %D%/failing_malloc.c %D%/failing_calls.c
 EXTRA_DIST += $(cli_tests) %D%/job_loads.py %D%/leaks.supp %D%/common.bash \
 	%D%/processes.bash %D%/run-bats.sh

@@ -49,6 +49,26 @@ shared_processes() {
 	imported_steps
 	words='rank 2 .* stopped: it neither'
 	check 40 "a stalled rank among hosts" 3 far_stall
+	for link in "" "--link tcp"; do
+		words='right again .* after it was noticed'
+		check 40 "4 processes go on without one${link:+, $link}" 0 \
+			goes_on $link
+	done
+}
+
+# Four processes; one of them is killed, and the others are right without it.
+goes_on() { # OPTION...
+	local leader victim
+	timeout -k 5 35 "$gtopo" run --device cuda --map share --procs 4 \
+		--plan "$work/plan4.json" -e 1M --soak 12s --keep-going \
+		--timeout 10s "$@" >"$work/going" 2>&1 &
+	leader=$!
+	sleep 6
+	victim=$(pgrep -P "$(pgrep -P "$leader" | head -n 1)" | sed -n 3p)
+	[ -n "$victim" ] && kill -KILL "$victim"
+	wait "$leader" && cat "$work/going" &&
+		grep -q ', 0 elements wrong$' "$work/going" &&
+		[ "$(grep -c '; 3 of 4 ranks go on with' "$work/going")" -eq 1 ]
 }
 
 # Four processes that take themselves for hosts: the culprit is named, not who

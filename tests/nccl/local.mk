@@ -8,6 +8,7 @@ unit_tests += \
 	%D%/test_interleave \
 	%D%/test_processes \
 	%D%/test_ranks \
+	%D%/test_shrink \
 	%D%/test_split
 %C%_test_faults_SOURCES = %D%/test_faults.c $(nccl_simulated)
 %C%_test_faults_LDADD = $(nccl_ldadd)
@@ -24,6 +25,9 @@ unit_tests += \
 %C%_test_ranks_SOURCES = %D%/test_ranks.c $(nccl_simulated)
 %C%_test_ranks_LDADD = $(nccl_ldadd)
 %C%_test_ranks_LDFLAGS = $(nccl_ldflags)
+%C%_test_shrink_SOURCES = %D%/test_shrink.c $(nccl_simulated)
+%C%_test_shrink_LDADD = $(nccl_ldadd)
+%C%_test_shrink_LDFLAGS = $(nccl_ldflags)
 %C%_test_split_SOURCES = %D%/test_split.c $(nccl_simulated)
 %C%_test_split_LDADD = $(nccl_ldadd)
 %C%_test_split_LDFLAGS = $(nccl_ldflags)

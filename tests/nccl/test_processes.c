@@ -278,6 +278,36 @@ static void body_dies_in_split(int p, int n, const id_t128 *id)
 	want_remote(comm);
 }
 
+static int victim;
+
+/* Those that are left go on without the one that is gone. */
+static void body_goes_on(int p, int n, const id_t128 *id)
+{
+	int32_t in = 1, out = 0;
+	void *comm, *child;
+
+	sim_use_device(p);
+	OK(ncclCommInitRank(&comm, n, *id, p));
+	meet(comm, n);
+	/* Behind this all are through with the first. */
+	meet(comm, n);
+	if (p == victim)
+		die();
+	ncclAllReduce(&in, &out, 1, INT32, SUM, comm, NULL);
+	OK(ncclCommShrink(comm, &victim, 1, &child, NULL, 1));
+	sim_stream_sync(NULL);
+	meet(child, n - 1);
+	OK(ncclCommDestroy(child));
+	OK(ncclCommDestroy(comm));
+}
+
+static void case_goes_on(void **state)
+{
+	(void)state;
+	for (victim = 0; victim < 3; victim++)
+		run_all(3, victim, body_goes_on);
+}
+
 static void case_killed_in_operation(void **state)
 {
 	(void)state;
@@ -311,6 +341,7 @@ int main(void)
 		cmocka_unit_test(case_killed_idle),
 		cmocka_unit_test(case_killed_in_init),
 		cmocka_unit_test(case_killed_in_split),
+		cmocka_unit_test(case_goes_on),
 	};
 
 	alarm(300);

@@ -27,6 +27,7 @@ unit_tests += \
 	%D%/lib/test_pair \
 	%D%/lib/test_premul \
 	%D%/lib/test_remote \
+	%D%/lib/test_shrink \
 	%D%/lib/test_stream \
 	%D%/measure/test_measure \
 	%D%/nccl/test_config \
@@ -35,6 +36,7 @@ unit_tests += \
 	%D%/plan/check/test_mutate_plan \
 	%D%/plan/cost/test_cost \
 	%D%/plan/ir/test_plan \
+	%D%/plan/ir/test_survivors \
 	%D%/plan/lower/test_lower \
 	%D%/plan/simulate/test_mutate \
 	%D%/plan/simulate/test_simulate \
@@ -62,6 +64,7 @@ unit_tests += \
 	%D%/topo/probe/test_machine \
 	%D%/topo/view/test_show \
 	%D%/world/test_impostor \
+	%D%/world/test_regroup \
 	%D%/world/test_world
 
 # RDMA devices are simulated.

@@ -31,6 +31,7 @@ int gt_run_job_open(const struct gt_run_job_options *options,
 	*parent = 0;
 	config.timeout_ns = options->timeout_ns;
 	config.interrupt = options->interrupt;
+	config.has_door = options->keep_going;
 	if (options->procs > 1)
 		rc = gt_fork_job((uint32_t)options->procs, &config, parent,
 				 err);
@@ -109,7 +110,7 @@ int gt_run_job_check_same(struct gt_world *world,
 			  const struct gt_run_sweep *sweep, struct gt_err *err)
 {
 	const struct gt_engine_config *config = &sweep->config;
-	char what[416];
+	char what[448];
 	const struct gt_run_job_fact facts[] = {
 		{"version", PACKAGE_VERSION},
 		{"plan", sweep->plan_digest},
@@ -120,14 +121,15 @@ int gt_run_job_check_same(struct gt_world *world,
 		 "collectives %x types %x operators %x from %" PRIu64
 		 " to %" PRIu64 " by %" PRIu64 " iterations %u+%u root %u "
 		 "workers %u slots %u link %s device %s map %d graph %d best "
-		 "%d overlap %d invariant %d max blocks %u p2p %.60s",
+		 "%d overlap %d invariant %d max blocks %u p2p %.60s "
+		 "percentiles %d",
 		 sweep->colls, sweep->dtypes, sweep->redops, sweep->begin_bytes,
 		 sweep->end_bytes, sweep->factor, sweep->warmup, sweep->iters,
 		 config->plan->root, config->workers, config->plan->fifo_slots,
 		 config->link ? config->link : "auto", sweep->ops->name,
 		 config->map, config->graph, config->best, config->overlap,
 		 config->invariant, config->max_blocks,
-		 config->p2p ? config->p2p : "on");
+		 config->p2p ? config->p2p : "on", sweep->percentiles);
 	return gt_run_job_compare_facts(world, facts,
 					sizeof(facts) / sizeof(*facts), err);
 }

@@ -15,6 +15,7 @@ struct gt_run_job_options {
 	int64_t procs;     /* fork so many; 0: as the launcher says */
 	const char *iface; /* NULL, or which network interfaces */
 	int64_t timeout_ns;
+	int keep_going;               /* gt_run_go_on() may follow */
 	const _Atomic int *interrupt; /* NULL, or gt_interrupt_catch()'s */
 };
 

@@ -9,13 +9,16 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "cli/run/going.h"
 #include "plan/ir/plan.h"
 #include "world/world.h"
 
 enum { GT_SOAK_MOST_SHIFT = 15, GT_SOAK_MOST_ITERS = 3 };
 
 struct gt_soak {
-	const struct gt_run_sweep *sweep;
+	struct gt_run_sweep *sweep;
+	struct gt_run_going *going; /* NULL: the first failure is the end */
+	int64_t noticed_ns; /* a failure, until an operation is right again */
 	struct gt_engine *engine;
 	uint64_t random; /* the same in all processes */
 	uint64_t done, wrong;
@@ -123,23 +126,100 @@ static int gt_soak_is_over(struct gt_soak *soak, int64_t duration_ns, int *over,
 	return rc;
 }
 
-int gt_run_soak(const struct gt_run_sweep *sweep, int64_t duration_ns,
-		struct gt_err *err)
+static int gt_soak_open(struct gt_soak *soak, struct gt_err *err)
 {
-	struct gt_engine_config config = sweep->config;
-	struct gt_soak soak = {.sweep = sweep, .begin_ns = gt_clock_ns()};
-	int rc, over = 0;
+	struct gt_engine_config config = soak->sweep->config;
 
-	config.max_bytes = sweep->end_bytes;
-	rc = sweep->ops->open(&config, &soak.engine, err);
+	config.max_bytes = soak->sweep->end_bytes;
+	return soak->sweep->ops->open(&config, &soak->engine, err);
+}
+
+/* Some may have done an operation more than others. */
+static int gt_soak_align(struct gt_soak *soak, struct gt_err *err)
+{
+	struct gt_world *world = soak->sweep->config.world;
+	int rc = world ? gt_world_max(world, &soak->done, err) : GT_OK;
+
+	if (world && !rc)
+		rc = gt_world_max(world, &soak->wrong, err);
+	soak->random = soak->done;
+	return rc;
+}
+
+/* May the job go on without those that are gone?  Nobody wants an end here. */
+static int gt_soak_may_go_on(const struct gt_soak *soak, int rc)
+{
+	const _Atomic int *interrupt = soak->sweep->config.interrupt;
+
+	return rc == GT_ESYS && soak->going && soak->sweep->config.world &&
+	       !(interrupt && atomic_load(interrupt));
+}
+
+/* Go on as often as it takes: the next may be gone before all have begun. */
+static int gt_soak_go_on(struct gt_soak *soak, int rc, struct gt_err *err)
+{
+	if (!soak->noticed_ns)
+		soak->noticed_ns = gt_clock_ns();
+	while (gt_soak_may_go_on(soak, rc)) {
+		if (soak->engine)
+			soak->sweep->ops->close(soak->engine);
+		soak->engine = NULL;
+		rc = gt_run_go_on(soak->going, soak->sweep, err);
+		if (rc)
+			return rc;
+		rc = gt_soak_align(soak, err);
+		if (!rc)
+			rc = gt_soak_open(soak, err);
+	}
+	return rc;
+}
+
+/* The first operation behind a failure was right. */
+static void gt_soak_tell(struct gt_soak *soak)
+{
+	if (!soak->noticed_ns)
+		return;
+	if (!soak->sweep->quiet) {
+		printf("%s; right again %.3f s after it was noticed\n",
+		       soak->going->words,
+		       (double)(gt_clock_ns() - soak->noticed_ns) / 1e9);
+		fflush(stdout);
+	}
+	soak->noticed_ns = 0;
+}
+
+/* Run one operation after the other until the time is over. */
+static int gt_soak_all(struct gt_soak *soak, int64_t duration_ns,
+		       struct gt_err *err)
+{
+	int rc = GT_OK, over = 0;
+
+	while (!rc && !over) {
+		rc = gt_soak_one(soak, err);
+		if (!rc)
+			gt_soak_tell(soak);
+		if (!rc)
+			rc = gt_soak_is_over(soak, duration_ns, &over, err);
+		if (gt_soak_may_go_on(soak, rc))
+			rc = gt_soak_go_on(soak, rc, err);
+	}
+	return rc;
+}
+
+int gt_run_soak(const struct gt_run_sweep *sweep, int64_t duration_ns,
+		struct gt_run_going *going, struct gt_err *err)
+{
+	struct gt_run_sweep own = *sweep;
+	struct gt_soak soak = {
+		.sweep = &own, .going = going, .begin_ns = gt_clock_ns()};
+	int rc = gt_soak_open(&soak, err);
+
 	if (rc)
 		return rc;
-	while (!rc && !over) {
-		rc = gt_soak_one(&soak, err);
-		if (!rc)
-			rc = gt_soak_is_over(&soak, duration_ns, &over, err);
-	}
-	sweep->ops->close(soak.engine);
+	rc = gt_soak_all(&soak, duration_ns, err);
+	if (soak.engine)
+		sweep->ops->close(soak.engine);
+	sweep = &own;
 	if (soak.told_ns)
 		fprintf(stderr, "\r%40s\r", "");
 	if (!sweep->quiet)

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 
@@ -45,6 +46,24 @@ static int flush_rows(struct gt_sweep_state *run)
 	return GT_OK;
 }
 
+/* Time as many iterations once more, one by one: averages hide stalls. */
+static int measure_one_by_one(struct gt_sweep_state *run,
+			      const struct gt_exec_request *req,
+			      struct gt_report_side *side)
+{
+	const struct gt_run_sweep *sweep = run->sweep;
+	int64_t *times_ns = calloc(sweep->iters, sizeof(*times_ns));
+	int rc = times_ns ? GT_OK : gt_err_nomem(run->err);
+
+	for (uint32_t i = 0; !rc && i < sweep->iters; i++)
+		rc = sweep->ops->run(run->engine, req, 1, &times_ns[i],
+				     run->err);
+	if (!rc)
+		gt_report_percentiles(side, times_ns, sweep->iters);
+	free(times_ns);
+	return rc;
+}
+
 /*
  * Measure one placement.  The first run is the one that counts for correctness;
  * the runs that are timed go straight behind each other.
@@ -72,6 +91,8 @@ static int measure_placement(struct gt_sweep_state *run,
 			      run->err);
 	if (!rc)
 		*side = gt_report_measure(&run->report, row, elapsed_ns, wrong);
+	if (!rc && sweep->percentiles)
+		rc = measure_one_by_one(run, req, side);
 	return rc;
 }
 

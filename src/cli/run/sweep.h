@@ -12,6 +12,7 @@
 struct gt_buf;
 struct gt_err;
 struct gt_plan;
+struct gt_run_going;
 
 struct gt_run_sweep {
 	const struct gt_engine_ops *ops;
@@ -19,6 +20,7 @@ struct gt_run_sweep {
 	unsigned colls, dtypes, redops; /* bit sets of the enums */
 	uint64_t begin_bytes, end_bytes, factor;
 	uint32_t iters, warmup;
+	int percentiles; /* time operations one by one as well */
 	int json;
 	int colour;    /* of text */
 	int quiet;     /* another process reports */
@@ -43,8 +45,11 @@ int gt_run_sweep(const struct gt_run_sweep *sweep, struct gt_err *err);
  * operators of the sweep, sizes up to its largest; the same row of operations
  * each time.  Says at the end, on standard output, how many there were.  GT_ENO
  * without words when data were wrong.
+ *
+ * With `going` it goes on with those that are left of the job, says who is gone
+ * and when the next operation was right; NULL: the first failure is the end.
  */
 int gt_run_soak(const struct gt_run_sweep *sweep, int64_t duration_ns,
-		struct gt_err *err);
+		struct gt_run_going *going, struct gt_err *err);
 
 #endif

@@ -140,6 +140,7 @@ static int gt_engine_join(struct gt_engine *engine, struct gt_err *err)
 	const struct gt_engine_config *config = &engine->config;
 	const struct gt_process_group_config group = {
 		.world = config->world,
+		.starts = config->starts,
 		.nranks = engine->plan->nranks,
 		.plan = config->plan,
 		.notice = config->notice,

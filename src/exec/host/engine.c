@@ -72,6 +72,7 @@ static int gt_host_join(struct gt_engine *engine, struct gt_err *err)
 	const struct gt_engine_config *config = &engine->config;
 	const struct gt_process_group_config group = {
 		.world = config->world,
+		.starts = config->starts,
 		.nranks = engine->nranks,
 		.plan = config->plan,
 		.notice = config->notice,

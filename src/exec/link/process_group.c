@@ -48,11 +48,13 @@ uint32_t gt_process_group_first(uint32_t p, uint32_t nprocesses,
 	return (uint32_t)((uint64_t)p * nranks / nprocesses);
 }
 
-static uint32_t gt_process_group_begin(const struct gt_process_group *group,
-				       uint32_t p)
+uint32_t gt_process_group_begin(const struct gt_process_group *group,
+				uint32_t p)
 {
-	return gt_process_group_first(p, group->nprocesses,
-				      group->config.nranks);
+	return group->config.starts
+		       ? group->config.starts[p]
+		       : gt_process_group_first(p, group->nprocesses,
+						group->config.nranks);
 }
 
 uint32_t gt_process_group_of_rank(const struct gt_process_group *group,

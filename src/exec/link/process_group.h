@@ -32,10 +32,11 @@ enum {
 struct gt_process_group_config {
 	struct gt_world *world; /* NULL: this process is alone */
 	const struct gt_plan *plan;
-	uint32_t nranks;   /* of all processes */
-	const char *link;  /* NULL, or for all connections */
-	const char *iface; /* NULL, or which networks (world/net.h) */
-	const char *trace; /* NULL, or where posts are written down */
+	uint32_t nranks;        /* of all processes */
+	const uint32_t *starts; /* NULL, or as in exec/engine.h */
+	const char *link;       /* NULL, or for all connections */
+	const char *iface;      /* NULL, or which networks (world/net.h) */
+	const char *trace;      /* NULL, or where posts are written down */
 	const struct gt_notice *notice; /* NULL, or who wants to know */
 	const struct gt_link_memory_ops
 		*pins; /* NULL, or as in exec/link/link.h */
@@ -68,11 +69,19 @@ struct gt_process_group {
 };
 
 /*
- * Process p of P has the ranks [_first(p), _first(p + 1)) of n: neighbours in
- * the plan's numbering, as launchers place them.
+ * Unless it is said otherwise, process p of P has the ranks
+ * [_first(p), _first(p + 1)) of n: neighbours in the plan's numbering, as
+ * launchers place them.
  */
 uint32_t gt_process_group_first(uint32_t p, uint32_t nprocesses,
 				uint32_t nranks);
+
+/*
+ * The first rank of a process of the group, whose processes may have any number
+ * of ranks.
+ */
+uint32_t gt_process_group_begin(const struct gt_process_group *group,
+				uint32_t p);
 
 /* The process that a rank is in. */
 uint32_t gt_process_group_of_rank(const struct gt_process_group *group,

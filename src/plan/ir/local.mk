@@ -16,6 +16,8 @@ gtopo_core_sources += \
 	%D%/op.def \
 	%D%/plan.c \
 	%D%/plan.h \
-	%D%/program.h
+	%D%/program.h \
+	%D%/survivors.c \
+	%D%/survivors.h
 
 EXTRA_DIST += %D%/README.md

@@ -165,6 +165,23 @@ static void test_same_unit(void **state)
 					    gt_coll_name((enum gt_coll)c), n));
 }
 
+/* Of 200 times 1 ... 200 us in any order, and of one. */
+static void test_percentiles(void **state)
+{
+	struct gt_report_side side = {.wrong = 0};
+	int64_t times_ns[200], one = 5000;
+
+	(void)state;
+	for (int i = 0; i < 200; i++)
+		times_ns[i] = (i * 77 % 200 + 1) * 1000;
+	gt_report_percentiles(&side, times_ns, 200);
+	assert_true(side.p50_us == 100);
+	assert_true(side.p99_us == 198);
+	assert_true(side.max_us == 200);
+	gt_report_percentiles(&side, &one, 1);
+	assert_true(side.p50_us == 5 && side.p99_us == 5 && side.max_us == 5);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -174,6 +191,7 @@ int main(void)
 		cmocka_unit_test(test_colour),
 		cmocka_unit_test(test_json),
 		cmocka_unit_test(test_same_unit),
+		cmocka_unit_test(test_percentiles),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

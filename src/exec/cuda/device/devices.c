@@ -198,9 +198,8 @@ static int gt_devices_hear(const struct gt_engine *engine, uint32_t p,
 			   const struct gt_world_part *part,
 			   struct gt_devices_gpu *gpus, struct gt_err *err)
 {
-	uint32_t n = engine->plan->nranks, processes = engine->group.nprocesses;
-	uint32_t first = gt_process_group_first(p, processes, n);
-	uint32_t end = gt_process_group_first(p + 1, processes, n);
+	uint32_t first = gt_process_group_begin(&engine->group, p);
+	uint32_t end = gt_process_group_begin(&engine->group, p + 1);
 	const char *name = gt_world_name(engine->group.world, p);
 	struct gt_devices_head head = {.code = GT_OK};
 	size_t bytes = (end - first) * sizeof(*gpus);

@@ -226,9 +226,8 @@ static int gt_region_attach(struct gt_engine *engine, int region, uint32_t p,
 			    const struct gt_world_part *part,
 			    struct gt_err *err)
 {
-	uint32_t n = engine->plan->nranks, processes = engine->group.nprocesses;
-	uint32_t first = gt_process_group_first(p, processes, n);
-	uint32_t end = gt_process_group_first(p + 1, processes, n);
+	uint32_t first = gt_process_group_begin(&engine->group, p);
+	uint32_t end = gt_process_group_begin(&engine->group, p + 1);
 	struct gt_cuda_key key;
 	int rc = GT_OK;
 
@@ -249,13 +248,12 @@ static int gt_region_attach(struct gt_engine *engine, int region, uint32_t p,
 /* Close what process p has told of. */
 void gt_cuda_region_detach(struct gt_engine *engine, int region, uint32_t p)
 {
-	uint32_t n = engine->plan->nranks, processes = engine->group.nprocesses;
 	struct gt_cuda_mapping *maps = engine->regions[region].maps;
 	const struct gt_process_group *group = &engine->group;
 
 	for (uint32_t v = group->first; v < group->end; v++)
-		for (uint32_t r = gt_process_group_first(p, processes, n);
-		     r < gt_process_group_first(p + 1, processes, n); r++) {
+		for (uint32_t r = gt_process_group_begin(group, p);
+		     r < gt_process_group_begin(group, p + 1); r++) {
 			char **at = gt_region_at(engine, region, v, r);
 
 			if (*at && !maps && !engine->same[p]) {

@@ -1,0 +1,29 @@
+/*
+ * Inside gtopo_comm_shrink(): a communicator on what is left of another one.
+ * comm.c makes it, job.c and thread.c go on from there.
+ */
+#ifndef GT_LIB_SHRINK_H
+#define GT_LIB_SHRINK_H
+
+#include "lib/state.h"
+
+/* What is left of a communicator. */
+struct gt_shrink {
+	struct gt_plan *plan;   /* for the ranks that are left */
+	struct gt_world *world; /* NULL: this process is alone */
+	uint32_t *starts;       /* of each process, as in exec/engine.h */
+	uint32_t *origins;      /* of each rank: its old number */
+	uint32_t rank, size;    /* the process, among those that are left */
+};
+
+/*
+ * Find what is left, with all processes that are.  What it holds is the
+ * caller's then, where it succeeds.
+ */
+int gt_shrink_find(struct gtopo_comm *comm, const int *excluded, int nexcluded,
+		   struct gt_shrink *shrink, struct gt_err *err);
+
+/* Free what nobody has taken. */
+void gt_shrink_free(struct gt_shrink *shrink);
+
+#endif

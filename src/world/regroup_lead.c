@@ -1,0 +1,232 @@
+/*
+ * The first of those that are left lets the others in.  Of whom has not come it
+ * finds out whether he is there: a host answers for a process that has ended,
+ * at once, and a connection to a door ends with the process.
+ */
+#include "world/regroup.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/err.h"
+
+enum { GT_LEAD_TICK_MS = 5, GT_LEAD_NAMED = 3 };
+
+struct gt_lead {
+	struct gt_regrouping *group;
+	struct gt_listener *listener;
+	struct pollfd *polls; /* the listener's, and a wire of each process */
+};
+
+/* Tell a process why it is not let in. */
+static void gt_lead_refuse(struct gt_wire *wire, const char *why)
+{
+	struct gt_frame frame = {.type = GT_FRAME_ABORT,
+				 .bytes = (uint32_t)strlen(why),
+				 .payload = why};
+
+	if (gt_wire_put(wire, &frame))
+		gt_wire_flush(wire);
+	gt_wire_close(wire);
+}
+
+static void gt_lead_enter(void *arg, struct gt_wire *wire,
+			  const struct gt_auth_answer *answer)
+{
+	struct gt_lead *lead = arg;
+	const struct gt_world *world = lead->group->world;
+	struct gt_seat *seat;
+
+	if (answer->kind != GT_CONNECTION_REGROUP ||
+	    answer->size != world->config.size ||
+	    answer->rank >= world->config.size ||
+	    answer->rank == world->config.rank) {
+		gt_lead_refuse(wire, "this is another job's door");
+		return;
+	}
+	seat = &lead->group->seats[answer->rank];
+	if (answer->index != world->epoch || seat->state == GT_SEAT_EXCLUDED) {
+		gt_lead_refuse(wire, "the others go on without this process");
+		return;
+	}
+	/* Whoever comes again has given its first connection up. */
+	gt_wire_close(&seat->wire);
+	seat->wire = *wire;
+	seat->state = GT_SEAT_HERE;
+}
+
+/* Is a process that has not come still there? */
+static void gt_lead_probe(struct gt_lead *lead, uint32_t rank)
+{
+	struct gt_seat *seat = &lead->group->seats[rank];
+	char byte;
+	ssize_t got;
+
+	if (seat->probe_fd < 0) {
+		gt_regroup_knock(lead->group, rank, &seat->probe_fd);
+		return;
+	}
+	/* If it waits at its own door, it greets. */
+	do
+		got = recv(seat->probe_fd, &byte, sizeof(byte), MSG_DONTWAIT);
+	while (got > 0 || (got < 0 && errno == EINTR));
+	if (got < 0 && errno == EAGAIN)
+		return;
+	close(seat->probe_fd);
+	seat->probe_fd = -1;
+}
+
+/* How many are in this state. */
+static uint32_t gt_lead_count(const struct gt_lead *lead,
+			      enum gt_seat_state state)
+{
+	uint32_t n = 0;
+
+	for (uint32_t r = 0; r < lead->group->world->config.size; r++)
+		n += lead->group->seats[r].state == state;
+	return n;
+}
+
+static void gt_lead_look(struct gt_lead *lead)
+{
+	const struct gt_world *world = lead->group->world;
+
+	for (uint32_t r = 0; r < world->config.size; r++) {
+		struct gt_seat *seat = &lead->group->seats[r];
+
+		if (r == world->config.rank)
+			continue;
+		if (seat->state == GT_SEAT_HERE &&
+		    !gt_wire_fill(&seat->wire, GT_WIRE_HEADER_BYTES)) {
+			gt_wire_close(&seat->wire);
+			seat->state = GT_SEAT_AWAITED;
+		}
+		if (seat->state == GT_SEAT_AWAITED)
+			gt_lead_probe(lead, r);
+	}
+}
+
+static void gt_lead_wait(struct gt_lead *lead)
+{
+	uint32_t n = gt_listener_polls(lead->listener, lead->polls);
+
+	for (uint32_t r = 0; r < lead->group->world->config.size; r++)
+		if (lead->group->seats[r].state == GT_SEAT_HERE)
+			lead->polls[n++] = (struct pollfd){
+				.fd = lead->group->seats[r].wire.fd,
+				.events = POLLIN};
+	poll(lead->polls, n, GT_LEAD_TICK_MS);
+}
+
+/*
+ * Those that are not heard may be together elsewhere and come to the same
+ * conclusion about this side; only one of the two may go on.
+ */
+static int gt_lead_has_right(const struct gt_lead *lead, struct gt_err *err)
+{
+	const struct gt_world *world = lead->group->world;
+	uint32_t here = gt_lead_count(lead, GT_SEAT_HERE), n = 0;
+	uint32_t silent = gt_lead_count(lead, GT_SEAT_SILENT);
+	uint32_t first = 0;
+	char names[512] = "";
+	size_t at = 0;
+
+	while (lead->group->seats[first].state != GT_SEAT_HERE &&
+	       lead->group->seats[first].state != GT_SEAT_SILENT)
+		first++;
+	if (here > silent || (here == silent && first == world->config.rank))
+		return GT_OK;
+	for (uint32_t r = 0; r < world->config.size; r++)
+		if (lead->group->seats[r].state == GT_SEAT_SILENT &&
+		    n++ < GT_LEAD_NAMED)
+			at += (size_t)snprintf(names + at, sizeof(names) - at,
+					       "%s%s", at ? ", " : "",
+					       world->members[r].called);
+	return gt_err_set(err, GT_ESYS, NULL,
+			  "%u of %u processes are left and may be cut off from "
+			  "those that are not heard: %s%s",
+			  here, here + silent, names,
+			  n > GT_LEAD_NAMED ? " ..." : "");
+}
+
+/* Tell all that are here who is left. */
+static int gt_lead_call_roll(struct gt_lead *lead, struct gt_err *err)
+{
+	struct gt_regrouping *group = lead->group;
+	struct gt_buf list = GT_BUF_INIT;
+	struct gt_frame frame = {.type = GT_FRAME_ROLL};
+	int failed;
+	uint32_t rank;
+
+	for (uint32_t r = 0; r < group->world->config.size; r++) {
+		if (group->seats[r].state != GT_SEAT_HERE)
+			continue;
+		group->left[group->nleft++] = r;
+		rank = htonl(r);
+		gt_buf_add(&list, &rank, sizeof(rank));
+	}
+	frame.bytes = (uint32_t)list.len;
+	frame.payload = list.text;
+	failed = list.failed;
+	for (uint32_t i = 1; !failed && i < group->nleft; i++) {
+		struct gt_wire *wire = &group->seats[group->left[i]].wire;
+
+		failed = !gt_wire_put(wire, &frame);
+		/* Whoever is gone by now is missed in the new world. */
+		gt_wire_flush(wire);
+	}
+	gt_buf_release(&list);
+	return failed ? gt_err_nomem(err) : GT_OK;
+}
+
+/* Wait for all that are there; whoever is late counts as silent. */
+static void gt_lead_gather(struct gt_lead *lead)
+{
+	struct gt_regrouping *group = lead->group;
+
+	group->seats[group->world->config.rank].state = GT_SEAT_HERE;
+	while (gt_lead_count(lead, GT_SEAT_AWAITED) &&
+	       gt_net_poll_ms(&group->deadline)) {
+		gt_lead_wait(lead);
+		gt_listener_serve(lead->listener, gt_lead_enter, lead);
+		gt_lead_look(lead);
+	}
+	for (uint32_t r = 0; r < group->world->config.size; r++)
+		if (group->seats[r].state == GT_SEAT_AWAITED)
+			group->seats[r].state = GT_SEAT_SILENT;
+}
+
+int gt_regroup_lead(struct gt_regrouping *group, struct gt_err *err)
+{
+	uint32_t size = group->world->config.size;
+	struct gt_lead lead = {
+		.group = group,
+		.listener = calloc(1, sizeof(*lead.listener)),
+		.polls = calloc(size + GT_LISTENER_PENDING_MAX + 1,
+				sizeof(*lead.polls)),
+	};
+	int rc;
+
+	if (!lead.listener || !lead.polls) {
+		free(lead.listener);
+		free(lead.polls);
+		return gt_err_nomem(err);
+	}
+	gt_listener_init(lead.listener, group->world->door_fd,
+			 &group->world->config.secret);
+	gt_lead_gather(&lead);
+	rc = gt_lead_has_right(&lead, err);
+	if (!rc)
+		rc = gt_lead_call_roll(&lead, err);
+	lead.listener->fd = -1; /* the door stays open */
+	gt_listener_close(lead.listener);
+	free(lead.listener);
+	free(lead.polls);
+	return rc;
+}

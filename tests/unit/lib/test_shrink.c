@@ -1,0 +1,367 @@
+/* Communicators on what is left of others, in one process and in several. */
+#include "unit/test.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "gtopo.h"
+
+enum { MOST = 8, COUNT = 10000, LIMIT_MS = 40000, TURNS = 3 };
+
+static char plan_path[4096];
+
+/* Which ranks are wanted there, by their first numbers. */
+struct want {
+	int n, ranks[MOST];
+};
+
+static int origin_of(struct gtopo_comm **line, int depth, int rank)
+{
+	while (depth >= 0)
+		rank = gtopo_comm_origin(line[depth--], rank);
+	return rank;
+}
+
+/*
+ * An all-reduce and an all-gather: 0 if both have what all wanted ranks gave,
+ * who give their first numbers.
+ */
+static int is_right(struct gtopo_comm **line, int depth,
+		    const struct want *want)
+{
+	static int32_t in[MOST][COUNT], out[MOST][COUNT], all[MOST][MOST];
+	struct gtopo_comm *comm = line[depth];
+	int first, count, sum = 0;
+
+	gtopo_comm_local(comm, &first, &count);
+	if (gtopo_comm_ranks(comm) != want->n)
+		return 1;
+	for (int i = 0; i < want->n; i++)
+		sum += want->ranks[i] + 1;
+	for (int r = first; r < first + count; r++) {
+		int me = origin_of(line, depth, r);
+
+		if (me != want->ranks[r])
+			return 2;
+		for (int i = 0; i < COUNT; i++)
+			in[r][i] = (me + 1) * (i % 7);
+		if (gtopo_allreduce(comm, r, in[r], out[r], COUNT, GTOPO_INT32,
+				    GTOPO_SUM) ||
+		    gtopo_allgather(comm, r, &in[r][1], all[r], 1, GTOPO_INT32))
+			return 3;
+	}
+	if (gtopo_wait(comm, GTOPO_ALL_RANKS, -1))
+		return 4;
+	for (int r = first; r < first + count; r++) {
+		for (int i = 0; i < COUNT; i++)
+			if (out[r][i] != sum * (i % 7))
+				return 5;
+		for (int i = 0; i < want->n; i++)
+			if (all[r][i] != want->ranks[i] + 1)
+				return 6;
+	}
+	return 0;
+}
+
+static struct want without(const struct want *all, int from, int to)
+{
+	struct want want = {0};
+
+	for (int i = 0; i < all->n; i++)
+		if (all->ranks[i] < from || all->ranks[i] >= to)
+			want.ranks[want.n++] = all->ranks[i];
+	return want;
+}
+
+static struct want everybody(int n)
+{
+	struct want want = {.n = n};
+
+	for (int i = 0; i < n; i++)
+		want.ranks[i] = i;
+	return want;
+}
+
+static struct gtopo_comm *create(unsigned flags)
+{
+	struct gtopo_config config = GTOPO_CONFIG_INIT;
+	struct gtopo_comm *comm = NULL;
+	char message[512] = "";
+
+	config.plan = plan_path;
+	config.timeout_ms = LIMIT_MS;
+	config.flags = flags;
+	if (gtopo_comm_create(&config, &comm, message, sizeof(message)))
+		fprintf(stderr, "# %s\n", message);
+	return comm;
+}
+
+static struct gtopo_comm *shrink(struct gtopo_comm *comm, const int *excluded,
+				 int n, unsigned flags)
+{
+	struct gtopo_comm *out = NULL;
+	char message[512] = "";
+
+	if (gtopo_comm_shrink(comm, excluded, n, flags, &out, message,
+			      sizeof(message)))
+		fprintf(stderr, "# %s\n", message);
+	return out;
+}
+
+static void test_ranks_of_one_process(void **state)
+{
+	static const int three[] = {0, 4, 6}, one[] = {1};
+	struct gtopo_comm *line[3];
+	struct want want = everybody(8);
+
+	(void)state;
+	line[0] = create(0);
+	assert_non_null(line[0]);
+	line[1] = shrink(line[0], three, 3, 0);
+	assert_non_null(line[1]);
+	for (int i = 0; i < 3; i++)
+		want = without(&want, three[i], three[i] + 1);
+	assert_int_equal(is_right(line, 1, &want), 0);
+	/* The other one works as before, and one may be made of the new one. */
+	want = everybody(8);
+	assert_int_equal(is_right(line, 0, &want), 0);
+	line[2] = shrink(line[1], one, 1, GTOPO_SHRINK_ABORT);
+	assert_non_null(line[2]);
+	assert_int_equal(gtopo_comm_state(line[1]), GTOPO_EABORTED);
+	for (int i = 0; i < 3; i++)
+		want = without(&want, three[i], three[i] + 1);
+	want = without(&want, 2, 3);
+	assert_int_equal(is_right(line, 2, &want), 0);
+	for (int i = 0; i < 3; i++)
+		gtopo_comm_destroy(line[i]);
+}
+
+/* An operation hangs, as one rank does not call it. */
+static void test_what_hangs_ends(void **state)
+{
+	static const int five[] = {5};
+	static int32_t in[COUNT], out[MOST][COUNT];
+	struct gtopo_comm *line[2];
+	struct want want = everybody(8);
+
+	(void)state;
+	line[0] = create(0);
+	assert_non_null(line[0]);
+	for (int r = 0; r < 8; r++)
+		if (r != 5)
+			assert_int_equal(gtopo_allreduce(line[0], r, in, out[r],
+							 COUNT, GTOPO_INT32,
+							 GTOPO_SUM),
+					 GTOPO_OK);
+	assert_int_equal(gtopo_wait(line[0], 0, 10), GTOPO_IN_PROGRESS);
+	line[1] = shrink(line[0], five, 1, GTOPO_SHRINK_ABORT);
+	assert_non_null(line[1]);
+	want = without(&want, 5, 6);
+	assert_int_equal(is_right(line, 1, &want), 0);
+	gtopo_comm_destroy(line[0]);
+	gtopo_comm_destroy(line[1]);
+}
+
+static void test_what_makes_no_sense(void **state)
+{
+	static const int twice[] = {1, 1}, none[] = {8},
+			 all[] = {0, 1, 2, 3, 4, 5, 6, 7};
+	struct gtopo_comm *comm = create(0), *out = NULL;
+	char message[256];
+
+	(void)state;
+	assert_non_null(comm);
+	assert_int_equal(gtopo_comm_shrink(comm, twice, 2, 0, &out, message,
+					   sizeof(message)),
+			 GTOPO_EINPUT);
+	assert_string_equal(message, "rank '1' cannot be excluded: it is not "
+				     "there, or there twice");
+	assert_int_equal(gtopo_comm_shrink(comm, none, 1, 0, &out, NULL, 0),
+			 GTOPO_EINPUT);
+	assert_int_equal(gtopo_comm_shrink(comm, all, 8, 0, &out, message,
+					   sizeof(message)),
+			 GTOPO_EINPUT);
+	assert_string_equal(message, "no rank of this process is left");
+	assert_int_equal(gtopo_comm_shrink(comm, all, 1, 2, &out, NULL, 0),
+			 GTOPO_EINPUT);
+	assert_int_equal(gtopo_comm_shrink(comm, NULL, 0, 0, NULL, NULL, 0),
+			 GTOPO_EINPUT);
+	assert_null(out);
+	assert_int_equal(gtopo_comm_origin(comm, 3), 3);
+	assert_int_equal(gtopo_comm_origin(comm, 8), GTOPO_EINPUT);
+	gtopo_comm_destroy(comm);
+}
+
+/* Operations until one fails, as somebody has gone. */
+static void run_until_failure(struct gtopo_comm **line, int depth,
+			      const struct want *want)
+{
+	while (!is_right(line, depth, want))
+		;
+}
+
+/* As is_right(), and all know then that all have come so far. */
+static int is_right_twice(struct gtopo_comm **line, int depth,
+			  const struct want *want)
+{
+	int rc = is_right(line, depth, want);
+
+	return rc ? rc : is_right(line, depth, want);
+}
+
+static int first_rank(int process, int processes)
+{
+	return process * 8 / processes;
+}
+
+/*
+ * Process `victim` is killed, then the one behind it; what is left goes on
+ * twice.
+ */
+static int lose_two(int me, int processes, int victim)
+{
+	int next = (victim + 1) % processes;
+	struct gtopo_comm *line[TURNS] = {NULL};
+	struct want want = everybody(8);
+
+	line[0] = create(GTOPO_LAUNCHED);
+	if (!line[0] || is_right_twice(line, 0, &want))
+		return 10;
+	if (me == victim)
+		raise(SIGKILL);
+	for (int i = 1; i < TURNS; i++) {
+		int lost = i == 1 ? victim : next;
+
+		run_until_failure(line, i - 1, &want);
+		want = without(&want, first_rank(lost, processes),
+			       first_rank(lost + 1, processes));
+		line[i] = shrink(line[i - 1], NULL, 0, 0);
+		if (!line[i] || is_right_twice(line, i, &want))
+			return 11;
+		if (i == 1 && me == next)
+			raise(SIGKILL);
+	}
+	for (int i = TURNS; i-- > 0;)
+		gtopo_comm_destroy(line[i]);
+	return 0;
+}
+
+/* All of process 1's ranks are excluded, and one of process 2's. */
+static int exclude(int me, int processes, int unused)
+{
+	int excluded[] = {2, 3, 5};
+	struct gtopo_comm *line[2] = {NULL};
+	struct want all = everybody(8), want = without(&all, 2, 4);
+	int rc = 0;
+
+	(void)unused;
+	(void)processes;
+	want = without(&want, 5, 6);
+	line[0] = create(GTOPO_LAUNCHED);
+	if (!line[0])
+		return 10;
+	if (me != 1) {
+		line[1] = shrink(line[0], excluded, 3, 0);
+		rc = line[1] ? is_right(line, 1, &want) : 11;
+	}
+	if (!rc)
+		rc = is_right(line, 0, &all);
+	gtopo_comm_destroy(line[1]);
+	gtopo_comm_destroy(line[0]);
+	return rc;
+}
+
+static int find_port(void)
+{
+	struct sockaddr_in name = {.sin_family = AF_INET,
+				   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t len = sizeof(name);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	assert_int_equal(bind(fd, (struct sockaddr *)&name, len), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&name, &len), 0);
+	close(fd);
+	return ntohs(name.sin_port);
+}
+
+static void set(const char *name, int value)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d", value);
+	setenv(name, text, 1);
+}
+
+/* Launch processes; their statuses, of a signal 128 and its number. */
+static void launch(int processes, int (*part)(int, int, int), int victim,
+		   int *status)
+{
+	int port = find_port();
+	pid_t pids[MOST];
+
+	setenv("GTOPO_SECRET", "a secret for tests only", 1);
+	setenv("MASTER_ADDR", "127.0.0.1", 1);
+	set("MASTER_PORT", port);
+	set("WORLD_SIZE", processes);
+	fflush(NULL);
+	for (int p = 0; p < processes; p++) {
+		pids[p] = fork();
+		if (pids[p])
+			continue;
+		alarm(120);
+		set("RANK", p);
+		_exit(part(p, processes, victim));
+	}
+	for (int p = 0; p < processes; p++) {
+		assert_int_equal(waitpid(pids[p], &status[p], 0), pids[p]);
+		status[p] = WIFEXITED(status[p]) ? WEXITSTATUS(status[p])
+						 : 128 + WTERMSIG(status[p]);
+	}
+}
+
+static void test_processes_are_killed(void **state)
+{
+	int status[MOST];
+
+	(void)state;
+	for (int processes = 3; processes < 9; processes += 5)
+		for (int victim = 0; victim < processes; victim += 2) {
+			launch(processes, lose_two, victim, status);
+			for (int p = 0; p < processes; p++)
+				assert_int_equal(
+					status[p],
+					p == victim || p == (victim +
+							     1) % processes
+						? 128 + SIGKILL
+						: 0);
+		}
+}
+
+static void test_ranks_of_several_processes(void **state)
+{
+	int status[MOST];
+
+	(void)state;
+	launch(4, exclude, 0, status);
+	for (int p = 0; p < 4; p++)
+		assert_int_equal(status[p], 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_ranks_of_one_process),
+		cmocka_unit_test(test_what_hangs_ends),
+		cmocka_unit_test(test_what_makes_no_sense),
+		cmocka_unit_test(test_processes_are_killed),
+		cmocka_unit_test(test_ranks_of_several_processes),
+	};
+
+	gt_test_path(plan_path, "tests/cases/plan/good/ring8-three/plan.json");
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
