@@ -89,6 +89,20 @@ setup() {
 	[ "$status" -eq 1 ]
 }
 
+@test "some more GPUs: rings, trees or the mesh, whatever is best for a size" {
+	sed "s|\.\./\.\./\.\./\.\./share/xml|$xml|; s/names=\"gpu1\"/count=\"4\"/" \
+		"$cases/card-missing.xml" >c.xml
+	gtopo search --coll allgather -o plan c.xml
+	gtopo verify plan | grep -q "for any schedule over its links: .*proven"
+	[ "$(jq -r '.channels[.select[-1].channels[0]].shape' plan)" = tree ]
+	[ "$(jq -r '[.channels[].shape] | unique | @text' plan)" = \
+		'["mesh","tree"]' ]
+	# Rings carry all that any schedule can.
+	gtopo search --coll broadcast -o plan c.xml
+	gtopo verify plan |
+		grep -q "for any schedule over its routes: optimal, proven"
+}
+
 @test "more GPUs: with what all nodes have, and what that costs" {
 	sed "s|\.\./\.\./\.\./\.\./share/xml|$xml|; s/names=\"gpu1\"/count=\"99\"/" \
 		"$cases/card-missing.xml" >c.xml

@@ -3,10 +3,11 @@
  *
  * One machine is searched as it is.  A cluster of few GPUs may be flattened to
  * one machine; a cluster whose nodes are all alike is planned by templates,
- * rings or flows through its quotient; one whose nodes differ and that is too
- * large to be flattened is homogenized first, that is, planned with what all
- * nodes have.  Options that a way cannot honour are refused by one table
- * (search/planner/request.h).
+ * rings or flows through its quotient; one whose nodes differ is planned by
+ * trees that choose their routes (search/uneven), or for what these do not do,
+ * if it is too large to be flattened, is homogenized first, that is, planned
+ * with what all nodes have.  Options that a way cannot honour are refused by
+ * one table (search/planner/request.h).
  *
  * A planner keeps what its plan was found on, so that the plan can be
  * explained; the machine or the cluster is borrowed and has to outlive it.
