@@ -39,7 +39,7 @@ verdict "rules and words behind a comma" "$(
 verdict "all options of each command are those of its help" "$(
 	"$gtopo" help --complete -- '' | cut -f 1 | while read -r cmd; do
 		diff <("$gtopo" help "$cmd" | grep '^  ' |
-			grep -oE -- '(^|[ ,])--[a-z][a-z-]*' | tr -d ' ,' | sort -u) \
+			grep -oE -- '(^|[ ,])--[a-z][a-z0-9-]*' | tr -d ' ,' | sort -u) \
 			<("$gtopo" help --complete -- "$cmd" -- | cut -f 1 | sort -u)
 	done)"
 

@@ -90,24 +90,12 @@ static int gt_read_link_list(struct gt_plan_reader *reader,
 
 static int gt_read_schema(const struct gt_json *root, struct gt_err *err)
 {
-	static const char *const keys[] = {"schema",
-					   "topology",
-					   "collective",
-					   "root",
-					   "out_of_place",
-					   "invariant",
-					   "ranks",
-					   "cluster",
-					   "demand",
-					   "links",
-					   "hops",
-					   "channels",
-					   "proof",
-					   "fifo",
-					   "select",
-					   "programs",
-					   "measurements",
-					   NULL};
+	static const char *const keys[] = {
+		"schema",       "topology",  "collective", "root",
+		"out_of_place", "invariant", "ranks",      "cluster",
+		"demand",       "links",     "hops",       "channels",
+		"proof",        "fifo",      "select",     "programs",
+		"measurements", NULL};
 	struct gt_json at;
 	const char *schema;
 	int rc = gt_json_object(root, keys, err);
