@@ -285,8 +285,15 @@ gt_nccl_result gt_face_get_parent(gt_nccl_comm handle, const char *call,
 
 void gt_face_revoke(struct gt_face *face)
 {
-	/* What fails from now on is nobody's concern. */
+	gt_nccl_result ended = GT_NCCL_REMOTE_ERROR;
+
+	/*
+	 * What fails from now on is nobody's concern, nor is it when another
+	 * rank's revocation was noticed before: who is gone shows when others
+	 * are made of it.
+	 */
 	atomic_store(&face->revoked, 1);
+	atomic_compare_exchange_strong(&face->state, &ended, GT_NCCL_SUCCESS);
 	face->ops->abort(face->comm);
 }
 

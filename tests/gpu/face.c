@@ -71,13 +71,17 @@ struct gpu {
 	void *comm;
 };
 
+/*
+ * Never waits for the whole GPU, where another thread's rank may be that waits
+ * for this one.
+ */
 static void fill(int me, struct gpu *gpu, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		gpu->host[i] = me * 3 + (int)(i % 1000);
 	IS(!cudaMemcpy(gpu->in, gpu->host, n * 4, cudaMemcpyHostToDevice));
-	IS(!cudaMemset(gpu->out, 0xff, n * 4));
-	IS(!cudaDeviceSynchronize());
+	IS(!cudaMemsetAsync(gpu->out, 0xff, n * 4, gpu->streams[0]));
+	IS(!cudaStreamSynchronize(gpu->streams[0]));
 }
 
 static void fetch(int me, struct gpu *gpu, size_t n)
@@ -150,7 +154,10 @@ static void scalars(int me, int size, struct gpu *gpu)
 	IS(sum == (float)(size * (size + 1) / 2));
 }
 
-/* Operations of nobody's interest are ended; the child is whole meanwhile. */
+/*
+ * Operations of nobody's interest are ended, when all have seen that the child
+ * is whole.
+ */
 static void split(int me, int size, struct gpu *gpu)
 {
 	void *parent = gpu->comm, *child;
@@ -160,25 +167,23 @@ static void split(int me, int size, struct gpu *gpu)
 	gpu->comm = child;
 	reduce(size - 1 - me, size, gpu, 1000);
 	IS(!ncclCommGetAsyncError(child, &state) && !state);
-	if (!me)
-		IS(!ncclRecv(gpu->out, 1, INT32, 1, child, gpu->streams[0]));
+	gpu->comm = parent;
+	reduce(me, size, gpu, 1);
+	if (!me) /* from who was last, and is first in the child */
+		IS(!ncclRecv(gpu->out, 1, INT32, 0, child, gpu->streams[0]));
 	IS(!ncclCommAbort(child));
 	IS(!cudaStreamSynchronize(gpu->streams[0]));
-	gpu->comm = parent;
 }
 
-/* In and out, of so many elements. */
+/*
+ * In and out, of so many elements: once for all, since freeing or making memory
+ * may wait for all that runs on a GPU, where ranks of other threads may be.
+ */
 static void take(int me, struct gpu *gpu, size_t n)
 {
 	IS(!cudaMalloc((void **)&gpu->in, n * 4));
 	IS(!cudaMalloc((void **)&gpu->out, n * 4));
 	IS(gpu->host = malloc(n * 4));
-}
-
-static void drop(int me, struct gpu *gpu)
-{
-	IS(!cudaFree(gpu->in) && !cudaFree(gpu->out));
-	free(gpu->host);
 }
 
 /* Where the k-th operation of a communicator writes, and how much. */
@@ -240,13 +245,9 @@ static void mix(int me, int size, struct gpu *gpu)
 /* What is larger than the memory that ranks share goes in pieces. */
 static void large(int me, int size, struct gpu *gpu)
 {
-	struct gpu more = *gpu;
-
-	take(me, &more, LARGE);
-	reduce(me, size, &more, LARGE);
-	reduce(me, size, &more, LARGE - 77);
-	move(me, size, &more, LARGE / 2 / (size_t)size);
-	drop(me, &more);
+	reduce(me, size, gpu, LARGE);
+	reduce(me, size, gpu, LARGE - 77);
+	move(me, size, gpu, LARGE / 2 / (size_t)size);
 }
 
 static void choose_gpu(int me, int size)
@@ -263,7 +264,7 @@ static void choose_gpu(int me, int size)
 static void open_gpu(int me, int size, struct gpu *gpu)
 {
 	choose_gpu(me, size);
-	take(me, gpu, ELEMENTS);
+	take(me, gpu, LARGE);
 	for (int i = 0; i < 2; i++)
 		IS(!cudaStreamCreateWithFlags(&gpu->streams[i],
 					      cudaStreamNonBlocking));
@@ -367,11 +368,6 @@ static int run_groups(int size)
 	IS(!ncclGroupEnd());
 	for (size_t n = 1; n <= ELEMENTS; n *= 4)
 		reduce_together(ranks, size, n);
-	for (int r = 0; r < size; r++) {
-		choose_gpu(r, size);
-		drop(r, &ranks[r].gpu);
-		take(r, &ranks[r].gpu, LARGE);
-	}
 	reduce_together(ranks, size, LARGE - 3);
 	for (int r = 0; r < size; r++)
 		IS(!ncclCommDestroy(ranks[r].gpu.comm));
