@@ -94,7 +94,8 @@ shared_face() {
 	local n how
 	[ -x "$face" ] || return 0
 	for n in 2 3; do
-		for how in processes threads groups; do
+		# Threads free memory, which waits for all that runs on a GPU.
+		for how in processes groups; do
 			words="$n .*: all right"
 			check 90 "NCCL's face, $n ranks on one GPU: $how" 0 \
 				env LD_LIBRARY_PATH="$root:$here" \
