@@ -13,6 +13,7 @@ struct gt_steps_opts {
 	const char *coll; /* NULL: the plan's own */
 	uint64_t bytes;
 	int64_t rank, channel; /* -1: all */
+	int svg;
 };
 
 static const struct gt_steps_opts gt_steps_defaults = {
@@ -31,6 +32,8 @@ static const struct gt_opt gt_steps_opts[] = {
 	 "of this rank only", 0, UINT32_MAX},
 	{GT_OPT_INT, 0, "channel", "N", offsetof(struct gt_steps_opts, channel),
 	 "on this channel only", 0, UINT32_MAX},
+	{GT_OPT_FLAG, 0, "svg", NULL, offsetof(struct gt_steps_opts, svg),
+	 "draw a picture: SVG", 0, 0},
 	GT_OPT_END,
 };
 
@@ -45,10 +48,13 @@ static int tell(const struct gt_steps_opts *opts, const struct gt_plan *plan,
 	if (!rc && coll < 0)
 		rc = gt_err_set(err, GT_EINPUT, NULL,
 				"--coll 'all': steps takes one at a time");
+	if (!rc && opts->svg && opts->rank >= 0)
+		rc = gt_err_set(err, GT_EINPUT, NULL,
+				"--svg draws all ranks; leave --rank out");
 	return rc ? rc
 		  : gt_steps(&(struct gt_steps_query){plan, (enum gt_coll)coll,
 						      opts->bytes, opts->rank,
-						      opts->channel},
+						      opts->channel, opts->svg},
 			     out, err);
 }
 

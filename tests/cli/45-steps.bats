@@ -56,6 +56,32 @@ balanced() {
 	done
 }
 
+@test "a picture: as many arrows as slices, as many dots as steps" {
+	for how in "--algo ring dgx-1v" "--algo forest pcie-8gpu" \
+		"--algo mesh dgx-h100" "--algo flow --coll alltoall dgx-1v"; do
+		gtopo search -q -o plan.json ${how% *} "$xml/${how##* }.xml"
+		gtopo steps --svg -o steps.svg plan.json
+		gtopo steps plan.json >steps.txt
+		python3 - <<-'END'
+		import re
+		import xml.etree.ElementTree as ET
+		tree = ET.parse("steps.svg")
+		name = "{http://www.w3.org/2000/svg}"
+		arrows = [p for p in tree.iter(name + "path")
+		          if p.get("marker-end")]
+		words = open("steps.txt").read()
+		# A step with no word of another rank has no arrow.
+		told = len(re.findall(r" to rank \d+|tells rank|of rank \d+",
+		                      words))
+		dots = len(list(tree.iter(name + "circle")))
+		assert dots == len(re.findall(r"(?m)^    +\d+  ", words)), dots
+		assert arrows and len(arrows) == told, (len(arrows), told)
+		END
+	done
+	run_split gtopo steps --svg --rank 1 plan.json
+	want 2 "gtopo steps: --svg draws all ranks; leave --rank out"
+}
+
 @test "what is not there" {
 	gtopo search --algo ring -o ring.json "$xml/dgx-1v.xml"
 	run_split gtopo steps --rank 8 ring.json

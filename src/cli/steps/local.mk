@@ -1,4 +1,6 @@
 gtopo_core_sources += \
+	%D%/picture.c \
+	%D%/picture.h \
 	%D%/words.c \
 	%D%/words.h
 

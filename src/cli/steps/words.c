@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/text.h"
+#include "cli/steps/picture.h"
 #include "plan/ir/program.h"
 #include "plan/lower/lower.h"
 
@@ -113,14 +114,13 @@ static void put_destination(struct sentence *sentence,
 	}
 }
 
-static void put_step(const struct gt_program *program,
-		     const struct gt_step *step, struct gt_buf *out)
+void gt_steps_sentence(const struct gt_program *program,
+		       const struct gt_step *step, struct gt_buf *out)
 {
 	struct sentence sentence = {program, step, out, "", 0};
 	uint32_t n = step->nsrc;
 	int is_first = 1;
 
-	gt_buf_printf(out, "    %3" PRIu32 "  ", step->id);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct gt_operand *operand = gt_step_operand(step, i);
 
@@ -131,6 +131,13 @@ static void put_step(const struct gt_program *program,
 		put_destination(&sentence, gt_step_operand(step, n + i));
 	if (!n && !step->ndst)
 		gt_buf_puts(out, "does nothing");
+}
+
+static void put_step(const struct gt_program *program,
+		     const struct gt_step *step, struct gt_buf *out)
+{
+	gt_buf_printf(out, "    %3" PRIu32 "  ", step->id);
+	gt_steps_sentence(program, step, out);
 	gt_buf_puts(out, "\n");
 }
 
@@ -139,6 +146,7 @@ struct part {
 	const struct gt_steps_query *ask;
 	struct gt_lower_query want;
 	struct gt_buf *out;
+	struct gt_picture picture;
 };
 
 /* Plans need not say which GPU a rank is. */
@@ -240,7 +248,9 @@ static int put_channels(const struct gt_plan_select *row, struct part *part,
 		    plan->channels[row->channels[i]].id != part->ask->channel)
 			continue;
 		part->want.channel = row->channels[i];
-		rc = put_channel(part, err);
+		rc = part->ask->svg ? gt_picture_channel(&part->picture, plan,
+							 &part->want, err)
+				    : put_channel(part, err);
 		n++;
 	}
 	if (!rc && !n)
@@ -257,7 +267,8 @@ int gt_steps(const struct gt_steps_query *ask, struct gt_buf *out,
 	const struct gt_plan *plan = ask->plan;
 	const struct gt_plan_select *row =
 		gt_plan_row(plan, ask->coll, ask->bytes);
-	struct part part = {.ask = ask, .out = out};
+	struct part part = {
+		.ask = ask, .out = out, .picture = {.body = GT_BUF_INIT}};
 	int rc = check_rank(ask, err);
 
 	if (!rc && !row)
@@ -268,6 +279,11 @@ int gt_steps(const struct gt_steps_query *ask, struct gt_buf *out,
 		return rc;
 	part.want.use =
 		(struct gt_channel_use){ask->coll, row->algo, plan->root};
+	if (ask->svg) {
+		rc = put_channels(row, &part, err);
+		gt_picture_end(&part.picture, rc ? NULL : out);
+		return rc;
+	}
 	gt_buf_printf(out,
 		      "%s of %" PRIu32 " rank%s by %s; each rank does its "
 		      "steps in order, slice after slice of each chunk\n",

@@ -8,6 +8,8 @@
 
 struct gt_buf;
 struct gt_err;
+struct gt_program;
+struct gt_step;
 
 enum {
 	/* A plan of more ranks is told of one rank at a time. */
@@ -20,6 +22,7 @@ struct gt_steps_query {
 	uint64_t bytes;  /* of the message, which selects the channels */
 	int64_t rank;    /* -1: all */
 	int64_t channel; /* its id, -1: all that are selected */
+	int svg;         /* as a picture, of all ranks */
 };
 
 /*
@@ -28,5 +31,9 @@ struct gt_steps_query {
  */
 int gt_steps(const struct gt_steps_query *ask, struct gt_buf *out,
 	     struct gt_err *err);
+
+/* Append what one step does, as a sentence without an end. */
+void gt_steps_sentence(const struct gt_program *program,
+		       const struct gt_step *step, struct gt_buf *out);
 
 #endif
