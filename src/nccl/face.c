@@ -285,7 +285,7 @@ gt_nccl_result gt_face_get_parent(gt_nccl_comm handle, const char *call,
 
 void gt_face_revoke(struct gt_face *face)
 {
-	gt_nccl_result ended = GT_NCCL_REMOTE_ERROR;
+	int ended = GT_NCCL_REMOTE_ERROR;
 
 	/*
 	 * What fails from now on is nobody's concern, nor is it when another

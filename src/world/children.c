@@ -85,6 +85,17 @@ static int64_t gt_children_limit_ns(const struct gt_children *job)
 	return limit_ns + GT_CHILDREN_GRACE_NS;
 }
 
+/*
+ * Does the end of a process with this status end the job?  Where others go on,
+ * not that of one that they have left behind.
+ */
+static int gt_children_ends(const struct gt_children *job, int status)
+{
+	return job->goes_on
+		       ? WIFEXITED(status) && WEXITSTATUS(status) != -GT_ESYS
+		       : status != 0;
+}
+
 static void gt_children_note(struct gt_children_watch *watch,
 			     struct gt_child *child, int status)
 {
@@ -99,7 +110,7 @@ static void gt_children_note(struct gt_children_watch *watch,
 		watch->worst = WEXITSTATUS(status);
 	}
 	watch->nright += !status;
-	if ((watch->job->goes_on ? WIFEXITED(status) : status) &&
+	if (gt_children_ends(watch->job, status) &&
 	    watch->deadline_ns == INT64_MAX)
 		watch->deadline_ns =
 			gt_clock_ns() + gt_children_limit_ns(watch->job);

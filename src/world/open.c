@@ -230,8 +230,11 @@ int gt_world_open(const struct gt_world_config *config, struct gt_world **out,
 		rc = gt_world_gather(world, err);
 	if (!rc)
 		rc = gt_world_introduce(world, err);
-	if (!rc && config->has_door)
+	if (!rc && config->has_door) {
 		rc = gt_world_open_door(world, NULL, err);
+		if (rc && err && err->text[0])
+			gt_world_abort(world, err->text);
+	}
 	if (rc && err && config->has_parent && !gt_world_reports_failure(world))
 		gt_err_init(err);
 	if (rc) {

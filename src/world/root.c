@@ -105,6 +105,9 @@ void gt_root_part(struct gt_world *world, uint32_t rank, const void *bytes,
 {
 	struct gt_member *member = &world->members[rank];
 
+	/* A round that is not over by now is so for nobody. */
+	if (atomic_load(&world->failed))
+		return;
 	member->part.len = 0;
 	gt_buf_add(&member->part, bytes, len);
 	member->has_part = 1;

@@ -100,6 +100,7 @@ static int gt_replan_on(struct gt_topo *topo, const struct gt_plan *plan,
 	struct gt_planner_request request = {
 		.algo = gt_replan_algo(plan),
 		.coll = plan->coll,
+		.invariant = plan->invariant,
 		.rates = rates,
 		.gpus = gpus,
 		.budget = &budget,

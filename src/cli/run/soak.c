@@ -116,7 +116,7 @@ static int gt_soak_is_over(struct gt_soak *soak, int64_t duration_ns, int *over,
 	uint64_t any = now - soak->begin_ns >= duration_ns;
 	int rc = world ? gt_world_max(world, &any, err) : GT_OK;
 
-	*over = any > 0;
+	*over = !rc && any > 0;
 	if (!soak->sweep->quiet && isatty(STDERR_FILENO) &&
 	    now - soak->told_ns > 500000000) {
 		fprintf(stderr, "\r%" PRIu64 " operations in %.0f s ",

@@ -90,7 +90,6 @@ static int gt_ledger_differs(const struct gt_engine *engine, uint32_t p,
 			     const struct gt_ledger_line *other,
 			     struct gt_err *err)
 {
-	uint32_t n = engine->plan->nranks, all = engine->group.nprocesses;
 	char a[GT_LEDGER_TEXT_MAX], b[GT_LEDGER_TEXT_MAX];
 
 	gt_ledger_print(own, a);
@@ -99,7 +98,7 @@ static int gt_ledger_differs(const struct gt_engine *engine, uint32_t p,
 			  "operation %" PRIu64
 			  ": rank %u calls '%s', rank %u '%s'",
 			  number, engine->group.first, a,
-			  gt_process_group_first(p, all, n), b);
+			  gt_process_group_begin(&engine->group, p), b);
 }
 
 /* Compare what both have written since, as far as both still have it. */
@@ -147,7 +146,7 @@ int gt_ledger_compare(struct gt_engine *engine, struct gt_err *err)
 static void gt_ledger_tell(const struct gt_engine *engine, uint32_t p,
 			   uint64_t n, uint32_t ahead)
 {
-	uint32_t ranks = engine->plan->nranks, all = engine->group.nprocesses;
+	uint32_t ranks = engine->plan->nranks;
 	const struct gt_ledger *theirs = gt_ledger_of(engine, ahead);
 	char what[GT_LEDGER_TEXT_MAX] = "one that is long past";
 	char text[GT_NOTICE_MAX];
@@ -158,9 +157,9 @@ static void gt_ledger_tell(const struct gt_engine *engine, uint32_t p,
 		text, sizeof(text),
 		"of %u ranks, rank %u (%.60s) has not called operation %" PRIu64
 		" for %d s, which rank %u has: %.90s",
-		ranks, gt_process_group_first(p, all, ranks),
+		ranks, gt_process_group_begin(&engine->group, p),
 		gt_world_name(engine->group.world, p), n, GT_LEDGER_LATE_S,
-		gt_process_group_first(ahead, all, ranks), what);
+		gt_process_group_begin(&engine->group, ahead), what);
 	gt_process_group_notice(&engine->group, 1, text);
 }
 

@@ -58,6 +58,9 @@ static int gt_pieces_have_lanes(const struct gt_engine *engine)
 	/* Ranks that share a GPU in one process may share a queue there. */
 	if (engine->sharers && engine->some_are_same)
 		return 0;
+	/* Both lanes would have as many blocks as one may have. */
+	if (choice->max_blocks && choice->max_blocks < engine->processors)
+		return 0;
 	return engine->ranks[engine->group.first].second &&
 	       (engine->access == GT_CUDA_ACCESS_STAGED ||
 		engine->access == GT_CUDA_ACCESS_PULLED) &&

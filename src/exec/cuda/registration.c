@@ -226,9 +226,7 @@ static int gt_registrations_hear(struct gt_registration_exchange *exchange,
 
 	for (uint32_t r = 0; !rc && r < n; r++) {
 		uint32_t p = gt_process_group_of_rank(group, r);
-		size_t skip =
-			(r - gt_process_group_first(p, group->nprocesses, n)) *
-			each;
+		size_t skip = (r - gt_process_group_begin(group, p)) * each;
 
 		if (exchange->parts[p].len < skip + each)
 			return gt_err_set(err, GT_ESYS, NULL,

@@ -154,7 +154,7 @@ static int gt_stream_launch(struct gt_engine *engine,
 
 /*
  * Is everything there because the last request was like this one?  Not between
- * processes, which meet for each.
+ * processes, which tell each other of each.
  */
 static int gt_stream_is_prepared(const struct gt_engine *engine,
 				 const struct gt_exec_request *req,
@@ -362,6 +362,9 @@ static int gt_stream_register(struct gt_engine *engine, uint32_t rank,
 	struct gt_stream_thread_state state = gt_stream_enter();
 	int rc = gt_cuda_register(engine, rank, buffer, bytes, err);
 
+	/* Others wait for what this process could not make. */
+	if (rc == GT_ESYS)
+		gt_stream_abort(engine);
 	gt_stream_leave(state);
 	return rc;
 }

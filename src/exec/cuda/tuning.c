@@ -544,6 +544,9 @@ int gt_cuda_may_use_fifos(const struct gt_engine *engine, enum gt_coll coll)
 {
 	if (!engine->all_peers_reachable || engine->plan->nranks > GT_P2P_RANKS)
 		return 1;
+	/* Sums that are no packets go so, whatever is asked for. */
+	if (engine->stages_in_host && gt_coll_reduces(coll))
+		return 1;
 	if (!engine->config.best)
 		return !engine->config.overlap;
 	return coll == GT_COLL_REDUCESCATTER ||

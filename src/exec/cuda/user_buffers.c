@@ -238,23 +238,31 @@ static struct gt_registered_offset gt_registered_offset_of(
 {
 	struct gt_registration *reg = engine->ranks[rank].registrations;
 
+	/* What some process has refused counts nowhere. */
 	for (; reg; reg = reg->next)
-		if (buffer >= reg->base && bytes <= reg->bytes &&
+		if (!reg->refused && buffer >= reg->base &&
+		    bytes <= reg->bytes &&
 		    buffer - reg->base <= (ptrdiff_t)(reg->bytes - bytes))
 			return (struct gt_registered_offset){
 				reg->number, (uint64_t)(buffer - reg->base)};
 	return (struct gt_registered_offset){.number = GT_OFFSET_UNREGISTERED};
 }
 
-/* Which of their buffers do ranks reach into?  All have those. */
+/*
+ * Which of their buffers do ranks reach into?  Only what others read or write
+ * has to lie alike.  Sums read inputs; what only moves is written by whose input
+ * it is.
+ */
 static int gt_buffers_reach_inputs(enum gt_coll coll)
 {
-	return coll != GT_COLL_BROADCAST && coll != GT_COLL_SCATTER;
+	return gt_coll_reduces(coll);
 }
 
 static int gt_buffers_reach_outputs(enum gt_coll coll)
 {
-	return coll != GT_COLL_REDUCE;
+	return coll == GT_COLL_ALLREDUCE || coll == GT_COLL_ALLGATHER ||
+	       coll == GT_COLL_BROADCAST || coll == GT_COLL_ALLTOALL ||
+	       coll == GT_COLL_SENDRECV;
 }
 
 /* Say where a local rank's buffers lie, as far as they are reached. */
@@ -365,8 +373,9 @@ int gt_user_buffers_find(struct gt_engine *engine,
 
 	*place = gt_registered_place_of(engine, req, first);
 	rc = gt_buffers_agree(engine, req, place, err);
-	/* Of a root's output nobody else can tell where it is. */
-	*opened = !rc && req->coll != GT_COLL_GATHER;
+	/* Of one rank's output nobody else can tell where it is. */
+	*opened = !rc && req->coll != GT_COLL_GATHER &&
+		  req->coll != GT_COLL_SCATTER;
 	for (uint32_t r = 0; *opened && r < engine->plan->nranks; r++) {
 		struct gt_cuda_span span =
 			gt_cuda_span_of(engine, req, first, r);

@@ -291,7 +291,10 @@ static void gt_survivors_channels(struct gt_survivors *s)
 		return;
 	rings = gt_survivors_rings(s);
 	for (int c = 0; !s->failed && c < GT_NCOLLS; c++) {
-		int by_ring = gt_algo_supports(GT_ALGO_RING, (enum gt_coll)c);
+		/* Rings add up from rank to rank. */
+		int by_ring = gt_algo_supports(GT_ALGO_RING, (enum gt_coll)c) &&
+			      !(s->old->invariant &&
+				gt_coll_reduces((enum gt_coll)c));
 
 		if (!gt_plan_row(s->old, (enum gt_coll)c, 0))
 			continue;
@@ -326,6 +329,7 @@ int gt_plan_survivors(const struct gt_plan *plan, const uint8_t *gone,
 		return rc ? rc : gt_err_nomem(err);
 	}
 	s.plan->coll = plan->coll;
+	s.plan->invariant = plan->invariant;
 	s.plan->root =
 		s.news[plan->root] < 0 ? 0 : (uint32_t)s.news[plan->root];
 	s.plan->digest = gt_survivors_text(&s, plan->digest);

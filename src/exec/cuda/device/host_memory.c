@@ -190,12 +190,21 @@ static void gt_cuda_unpin(void *base)
 int gt_cuda_pinned_open(struct gt_engine *engine, struct gt_err *err)
 {
 	const char *most = getenv("GTOPO_PINNED");
+	uint64_t less;
+	int rc;
 
 	engine->pinned_most = (uint64_t)GT_PINNED_GIB << GT_GIB_SHIFT;
-	if (!most || !*most || gt_unit_bytes(most, &engine->pinned_most))
+	if (most && *most && !gt_unit_bytes(most, &engine->pinned_most))
+		return gt_err_set(err, GT_EINPUT, "GTOPO_PINNED",
+				  "'%.80s' is no size such as 512M or 4G",
+				  most);
+	if (!engine->group.world)
 		return GT_OK;
-	return gt_err_set(err, GT_EINPUT, "GTOPO_PINNED",
-			  "'%.80s' is no size such as 512M or 4G", most);
+	/* The least of all processes', so that all decide alike. */
+	less = UINT64_MAX - engine->pinned_most;
+	rc = gt_world_max(engine->group.world, &less, err);
+	engine->pinned_most = UINT64_MAX - less;
+	return rc;
 }
 
 int gt_cuda_pinned_may(const struct gt_engine *engine, uint64_t bytes,

@@ -66,6 +66,7 @@ static int open_world(void **state)
 		engine->exchange = world.area;
 		engine->group.world = (void *)engine; /* there is one */
 		engine->group.nprocesses = PROCESSES;
+		engine->group.config.nranks = PROCESSES;
 		engine->group.self = engine->group.first = p;
 		engine->group.end = p + 1;
 		engine->group.is_here = world.is_here;

@@ -95,7 +95,7 @@ static const char *const fabrics[] = {
 static int write_cluster(const char *dir)
 {
 	uint32_t n = 2 + draw(MOST_NODES - 1), fabric = draw(5);
-	char lines[MOST_NODES][2 * NAME], nets[NAME], path[4096];
+	char lines[MOST_NODES][4 * NAME], nets[NAME], path[4096];
 	struct gt_err err;
 
 	gt_err_init(&err);
