@@ -250,8 +250,8 @@ static struct gt_registered_offset gt_registered_offset_of(
 
 /*
  * Which of their buffers do ranks reach into?  Only what others read or write
- * has to lie alike.  Sums read inputs; what only moves is written by whose input
- * it is.
+ * has to lie alike.  Sums read inputs; what only moves is written by whose
+ * input it is.
  */
 static int gt_buffers_reach_inputs(enum gt_coll coll)
 {

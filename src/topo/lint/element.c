@@ -209,12 +209,12 @@ static void gt_lint_degraded(struct gt_linter *l,
 	struct gt_rat most = gt_model_gts(gt_xml_text(elem, "link_speed"));
 	int width = gt_lint_int(elem, "link_width");
 	int slow = now.gts.num && most.num && gt_rat_cmp(now.gts, most) < 0 &&
-		   !gt_xml_find(elem, "gpu");
+		   !gt_lint_has_gpu_class(elem);
 	int narrow = now.width && width && now.width < width;
 	char runs[GT_RAT_TEXT_MAX], can[GT_RAT_TEXT_MAX];
 
-	gt_rat_print(now.gts, runs);
-	gt_rat_print(most, can);
+	snprintf(runs, sizeof(runs), "%g", gt_rat_double(now.gts));
+	snprintf(can, sizeof(can), "%g", gt_rat_double(most));
 	if (slow && narrow)
 		gt_linter_report_elem(
 			l, GT_LINT_DEGRADED_RULE, elem, "gt_cur",

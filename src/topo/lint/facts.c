@@ -106,6 +106,13 @@ static int gt_fact_same_model(const struct gt_fact *a, const struct gt_fact *b)
 	return a == b || (a->model && a->model == b->model);
 }
 
+/* A GPU without a display: a "3D controller" of NVIDIA's. */
+static int gt_fact_is_compute(const struct gt_fact *fact)
+{
+	return !strncmp(gt_xml_text(fact->elem, "class"), "0x0302", 6) &&
+	       !strcmp(gt_xml_text(fact->elem, "vendor"), "0x10de");
+}
+
 static void gt_fact_hidden(struct gt_facts *f, const struct gt_fact *fact)
 {
 	const char *by = gt_xml_text(fact->gpu, "gt_hidden");
@@ -121,10 +128,15 @@ static void gt_fact_hidden(struct gt_facts *f, const struct gt_fact *fact)
 	while (i < f->n &&
 	       !(f->all[i].gpu && gt_fact_same_model(&f->all[i], fact)))
 		i++;
-	if (i == f->n)
+	/* A display adapter may be there for its display alone. */
+	if (i == f->n && !gt_fact_is_compute(fact))
 		return;
-	gt_linter_report_elem(f->l, GT_LINT_GPU_LOST_RULE, fact->elem, NULL,
-			      "does not answer, where others of its model do");
+	gt_linter_report_elem(
+		f->l,
+		i == f->n ? GT_LINT_GPUS_LOST_RULE : GT_LINT_GPU_LOST_RULE,
+		fact->elem, NULL,
+		i == f->n ? "does not answer, nor does any of its model"
+			  : "does not answer, where others of its model do");
 	gt_linter_remedy(
 		f->l, "look at '%s', and at what the container was given",
 		gt_lint_is_amd_gpu(fact->elem) ? "amd-smi list" : "nvidia-smi");
