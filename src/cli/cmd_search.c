@@ -229,7 +229,7 @@ static int plan_job(const struct gt_cmd_args *args, struct gt_topo *topo,
 
 	if (opts->algo || opts->coll >= 0 || opts->gpus || opts->root ||
 	    opts->demand || opts->max_channels || opts->equal ||
-	    opts->trees_per_root || opts->budget_ns)
+	    opts->trees_per_root || opts->budget_ns || opts->invariant)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--job plans all collectives of its file; "
 				  "with it go --nodes, --rates, --explain, "

@@ -76,7 +76,7 @@ true' ]
 }
 
 @test "NCCL takes what detect writes: only machines are at fault" {
-	local machine='degraded|numa|narrow-switch|nvlink-down|p2p|gpu-lost'
+	local machine='degraded|numa|narrow-switch|nvlink-down|p2p|gpu-lost|gpus-lost'
 	machine+='|firmware|port-down|acs|iommu|gdr'
 	for file in "$GTOPO_SRC"/tests/cases/detect/*/expect.xml; do
 		run_split gtopo lint "$file"

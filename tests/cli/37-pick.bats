@@ -118,7 +118,7 @@ GPUs; name fewer with --among"
 	want 0 ""
 	diff - <(echo "$out") <<-END
 		9 GPUs on 2 nodes, the best of 4 choices
-		proved    no all-reduce over them exceeds 341.333 GB/s busbw
+		proved    no all-reduce over their nearest ports exceeds 341.333 GB/s busbw
 		by number the first 9 reach at most 85.3333 GB/s
 
 		node                 GPUs

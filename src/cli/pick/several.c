@@ -47,8 +47,9 @@ void gt_pick_several_print(const struct gt_cluster *cluster,
 		gt_plural(pick->nnodes), pick->nways, gt_plural(pick->nways));
 	if (pick->n > 1)
 		gt_buf_printf(out,
-			      "proved    no all-reduce over them exceeds %g "
+			      "proved    no all-reduce over %s exceeds %g "
 			      "GB/s busbw\n",
+			      pick->nnodes > 1 ? "their nearest ports" : "them",
 			      gt_rat_double(pick->gbs));
 	if (gt_rat_cmp(pick->first_gbs, pick->gbs) < 0)
 		gt_buf_printf(out,

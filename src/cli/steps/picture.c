@@ -11,7 +11,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/vec.h"
-#include "cli/steps/words.h"
+#include "cli/steps/sentence.h"
 #include "plan/ir/plan.h"
 
 enum {

@@ -8,8 +8,6 @@
 
 struct gt_buf;
 struct gt_err;
-struct gt_program;
-struct gt_step;
 
 enum {
 	/* A plan of more ranks is told of one rank at a time. */
@@ -31,9 +29,5 @@ struct gt_steps_query {
  */
 int gt_steps(const struct gt_steps_query *ask, struct gt_buf *out,
 	     struct gt_err *err);
-
-/* Append what one step does, as a sentence without an end. */
-void gt_steps_sentence(const struct gt_program *program,
-		       const struct gt_step *step, struct gt_buf *out);
 
 #endif

@@ -221,8 +221,16 @@ static int find_levels(struct gt_site *site, struct gt_err *err)
 
 static int check_cluster(const struct gt_cluster *cluster, struct gt_err *err)
 {
+	const struct gt_cluster_fabric *f = &cluster->fabrics[GT_FABRIC_NVLINK];
 	int cables = 0;
 
+	/* What leaves nodes by both at once is not bounded yet. */
+	if (f->nlevels && f->levels[f->nlevels - 1].nodes > 1 &&
+	    !has_nvlink(cluster))
+		return gt_err_set(err, GT_EINPUT, cluster->source,
+				  "NVLinks join some of its nodes and not all; "
+				  "a job is planned for nodes that they join "
+				  "all, or none");
 	for (int o = 0; o < GT_NFABRICKINDS; o++)
 		cables |= cluster->fabrics[o].ncables > 0;
 	if (cluster->nkinds == 1 && !cables)

@@ -179,6 +179,23 @@ static void try_way(struct search *s)
 
 /* ---- all ways ----------------------------------------------------------- */
 
+/* The most GPUs that take() could take from there; sets begin with the largest.
+ */
+static uint32_t most_left(const struct search *s, uint32_t c, uint32_t used,
+			  uint32_t set)
+{
+	uint32_t most = 0;
+
+	for (; c < s->nclasses; c++, used = set = 0) {
+		const struct nodes_class *class_ = &s->classes[c];
+
+		if (set < class_->stock->nsets)
+			most += (class_->nnodes - used) *
+				class_->stock->sets[set].n;
+	}
+	return most;
+}
+
 /*
  * Take `left` more GPUs of the classes from `c` on, of which `used` nodes of
  * class c are taken; their sets follow one another in the stock's order.
@@ -192,7 +209,8 @@ static void take(struct search *s, uint32_t c, uint32_t used, uint32_t set,
 		try_way(s);
 		return;
 	}
-	if (c == s->nclasses || s->rc || s->nways > GT_PICK_MAX_WAYS)
+	if (c == s->nclasses || s->rc || s->nways > GT_PICK_MAX_WAYS ||
+	    left > most_left(s, c, used, set))
 		return;
 	for (uint32_t i = set;
 	     used < class_->nnodes && i < class_->stock->nsets && !s->rc; i++) {
@@ -346,6 +364,19 @@ static int check(const struct gt_pick_several_query *query, struct gt_err *err)
 	return GT_OK;
 }
 
+/* What joins nodes by NVLink and by the network at once is not bounded yet. */
+static int check_fabrics(const struct gt_cluster *cluster, struct gt_err *err)
+{
+	const struct gt_cluster_fabric *f = &cluster->fabrics[GT_FABRIC_NVLINK];
+
+	if (!f->nlevels || f->levels[f->nlevels - 1].nodes < 2 ||
+	    gt_joined_by_nvlink(cluster))
+		return GT_OK;
+	return gt_err_set(err, GT_EINPUT, cluster->source,
+			  "NVLinks join some of its nodes and not all; pick "
+			  "chooses among nodes that they join all, or none");
+}
+
 int gt_pick_several_find(const struct gt_pick_several_query *query,
 			 struct gt_arena *arena, struct gt_pick_several *pick,
 			 struct gt_err *err)
@@ -353,6 +384,8 @@ int gt_pick_several_find(const struct gt_pick_several_query *query,
 	struct search s = {.query = query, .arena = arena, .err = err};
 	int rc = check(query, err);
 
+	if (!rc)
+		rc = check_fabrics(query->cluster, err);
 	*pick = (struct gt_pick_several){.first_gbs = GT_RAT(0, 1)};
 	if (!rc)
 		rc = find_classes(&s);

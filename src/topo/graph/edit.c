@@ -91,6 +91,43 @@ static void gt_topo_forget(uint32_t *devices, uint32_t *n, uint32_t node)
 	*n = kept;
 }
 
+/* Take the n-th word out of a list of them, in place. */
+static void gt_topo_leave_out(char *list, uint32_t n)
+{
+	char *word = list, *next;
+
+	for (; *word && n; n--) {
+		word += strcspn(word, " ");
+		word += strspn(word, " ");
+	}
+	next = word + strcspn(word, " ");
+	next += strspn(next, " ");
+	memmove(word, next, strlen(next) + 1);
+	for (size_t len = strlen(list); len && list[len - 1] == ' '; len--)
+		list[len - 1] = '\0';
+}
+
+/* What GPUs may do to one another's memory is a list in order of the GPUs. */
+static int gt_topo_drop_access(struct gt_topo *topo, uint32_t node)
+{
+	uint32_t n = 0;
+
+	while (n < topo->ngpus && topo->gpus[n] != node)
+		n++;
+	for (uint32_t i = 0; n < topo->ngpus && i < topo->ngpus; i++) {
+		struct gt_node *gpu = &topo->nodes[topo->gpus[i]];
+		char *list = gpu->p2p ? gt_arena_strdup(topo->arena, gpu->p2p)
+				      : NULL;
+
+		if (gpu->p2p && !list)
+			return GT_ESYS;
+		if (list)
+			gt_topo_leave_out(list, n);
+		gpu->p2p = list;
+	}
+	return GT_OK;
+}
+
 static void gt_topo_drop(struct gt_topo *topo, uint32_t node)
 {
 	for (uint32_t i = 0; i < topo->nlinks; i++)
@@ -111,8 +148,11 @@ static int gt_topo_drop_word(struct gt_topo *topo, const char *word,
 				  "there is no node '%s'", word);
 	for (uint32_t i = node; i < topo->nnodes; i++)
 		if (topo->nodes[i].kind == topo->nodes[node].kind &&
-		    gt_node_is_called(&topo->nodes[i], word))
+		    gt_node_is_called(&topo->nodes[i], word)) {
+			if (gt_topo_drop_access(topo, i))
+				return gt_err_nomem(err);
 			gt_topo_drop(topo, i);
+		}
 	return GT_OK;
 }
 

@@ -75,6 +75,25 @@ static void note(struct numbered *list, uint32_t *n, xmlNodePtr node,
 	++*n;
 }
 
+/*
+ * NVSwitches, which the virtual machine does not see, get ids that no device
+ * has: the host's may be those of other devices there.
+ */
+static void rename_switches(struct vm *vm, xmlNodePtr gpu)
+{
+	for (xmlNodePtr link = gpu->children; link; link = link->next) {
+		xmlChar *kind = xmlGetProp(link, (const xmlChar *)"tclass");
+		char host[GT_BUS_ID_MAX], own[GT_BUS_ID_MAX];
+
+		if (kind && !strncmp((const char *)kind, "0x0680", 6) &&
+		    bus_id(link, "target", host)) {
+			snprintf(own, sizeof(own), "fffe%s", strchr(host, ':'));
+			set(vm, link, "target", own);
+		}
+		xmlFree(kind);
+	}
+}
+
 /* Gives a device that the virtual machine has its name there. */
 static void keep_device(struct vm *vm, xmlNodePtr pci,
 			struct gt_vm_entry *entry)
@@ -84,8 +103,12 @@ static void keep_device(struct vm *vm, xmlNodePtr pci,
 	entry->used = 1;
 	set(vm, pci, "busid", entry->vm);
 	for (xmlNodePtr node = pci->children; node; node = node->next) {
-		if (is(node, "gpu"))
+		if (is(node, "gpu")) {
 			note(vm->gpus, &vm->ngpus, node, entry->vm);
+			/* The hypervisor decides that anew. */
+			xmlUnsetProp(node, (const xmlChar *)"gt_p2p");
+			rename_switches(vm, node);
+		}
 		for (xmlNodePtr net = is(node, "nic") ? node->children : NULL;
 		     net; net = net->next) {
 			if (!is(net, "net"))

@@ -44,6 +44,11 @@ static int read_id(const char *word, char own[GT_BUS_ID_MAX])
 	return 1;
 }
 
+static int is_node(const char *id)
+{
+	return !strncmp(id, "cpu", 3);
+}
+
 /* Several NUMA nodes may become one, but each device is one there, too. */
 static int check_new(const struct gt_vm_map *map,
 		     const struct gt_vm_entry *entry, struct gt_err *err)
@@ -55,7 +60,7 @@ static int check_new(const struct gt_vm_map *map,
 			return fail(map, entry->line, err,
 				    "'%s' of the host stands in a line before",
 				    entry->host);
-		if (!strcmp(other->vm, entry->vm) && *entry->vm != 'c')
+		if (!strcmp(other->vm, entry->vm) && !is_node(entry->vm))
 			return fail(map, entry->line, err,
 				    "'%s' of the virtual machine stands in a "
 				    "line before",
@@ -103,7 +108,7 @@ static int read_line(struct gt_vm_map *map, char *line, uint32_t number,
 				    "'%.64s' is neither a bus id nor a NUMA "
 				    "node such as CPU0",
 				    words[i]);
-	if ((*entry.host == 'c') != (*entry.vm == 'c'))
+	if (is_node(entry.host) != is_node(entry.vm))
 		return fail(map, number, err,
 			    "'%s' is a NUMA node, or becomes one, and the "
 			    "other is a device",
