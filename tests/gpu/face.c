@@ -71,6 +71,14 @@ struct gpu {
 	void *comm;
 };
 
+/* cudaMemcpy() may return before all is there for other streams than its own. */
+static void put(int me, struct gpu *gpu, const void *values, size_t n)
+{
+	IS(!cudaMemcpyAsync(gpu->in, values, n * 4, cudaMemcpyHostToDevice,
+			    gpu->streams[0]));
+	IS(!cudaStreamSynchronize(gpu->streams[0]));
+}
+
 /*
  * Never waits for the whole GPU, where another thread's rank may be that waits
  * for this one.
@@ -79,7 +87,7 @@ static void fill(int me, struct gpu *gpu, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		gpu->host[i] = me * 3 + (int)(i % 1000);
-	IS(!cudaMemcpy(gpu->in, gpu->host, n * 4, cudaMemcpyHostToDevice));
+	put(me, gpu, gpu->host, n);
 	IS(!cudaMemsetAsync(gpu->out, 0xff, n * 4, gpu->streams[0]));
 	IS(!cudaStreamSynchronize(gpu->streams[0]));
 }
@@ -145,7 +153,7 @@ static void scalars(int me, int size, struct gpu *gpu)
 	float scalar = (float)(me + 1), one = 1, sum;
 	int op;
 
-	IS(!cudaMemcpy(gpu->in, &one, 4, cudaMemcpyHostToDevice));
+	put(me, gpu, &one, 1);
 	IS(!ncclRedOpCreatePreMulSum(&op, &scalar, FLOAT, 1, gpu->comm));
 	IS(!ncclAllReduce(gpu->in, gpu->out, 1, FLOAT, op, gpu->comm,
 			  gpu->streams[0]));
@@ -225,8 +233,7 @@ static void mix(int me, int size, struct gpu *gpu)
 
 	for (size_t i = 0; i < ELEMENTS; i++)
 		gpu->host[i] = me + 1;
-	IS(!cudaMemcpy(gpu->in, gpu->host, ELEMENTS * 4,
-		       cudaMemcpyHostToDevice));
+	put(me, gpu, gpu->host, ELEMENTS);
 	IS(!ncclCommSplit(gpu->comm, 0, me, &comms[1], NULL));
 	while (done[0] < MIXED || done[1] < MIXED) {
 		int which = done[0] == MIXED   ? 1
