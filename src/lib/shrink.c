@@ -53,8 +53,8 @@ static uint32_t gt_shrink_count(const struct gt_shrinking *s, uint32_t p)
 }
 
 /*
- * Processes without ranks do not come.  GPUs that are told by their place among
- * a process's ranks would be others without some of them.
+ * Processes without ranks do not come.  GPUs that are told by a rank's place in
+ * its process, or its process's on the host, would be others without some.
  */
 static int gt_shrink_processes(struct gt_shrinking *s, struct gt_err *err)
 {
@@ -62,13 +62,14 @@ static int gt_shrink_processes(struct gt_shrinking *s, struct gt_err *err)
 		uint32_t n = gt_shrink_count(s, p);
 
 		s->excluded[p] = !n;
-		if (n && s->comm->ops->async &&
+		if (s->comm->ops->async &&
 		    s->comm->config.map != GT_DEVICE_BY_ID &&
-		    n < gt_shrink_start(s, p + 1) - gt_shrink_start(s, p))
+		    (n ? n < gt_shrink_start(s, p + 1) - gt_shrink_start(s, p)
+		       : s->comm->config.map == GT_DEVICE_BY_INDEX))
 			return gt_err_set(err, GT_EINPUT, NULL,
-					  "some ranks of a process are "
-					  "excluded, but which GPU the others "
-					  "have is told by their place");
+					  "which GPU a rank has is told by its "
+					  "place here, which changes when "
+					  "others go; let the plan name GPUs");
 	}
 	if (s->excluded[s->comm->job.rank])
 		return gt_err_set(err, GT_EINPUT, NULL,

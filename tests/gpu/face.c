@@ -71,7 +71,7 @@ struct gpu {
 	void *comm;
 };
 
-/* cudaMemcpy() may return before all is there for other streams than its own. */
+/* cudaMemcpy() may return before all is there for streams but its own. */
 static void put(int me, struct gpu *gpu, const void *values, size_t n)
 {
 	IS(!cudaMemcpyAsync(gpu->in, values, n * 4, cudaMemcpyHostToDevice,

@@ -58,7 +58,9 @@ static void print_times(const struct gt_assign *assign, struct gt_buf *out)
 	const struct gt_assignment *first = &assign->by_number;
 	double s = assign->best.cost.seconds;
 
-	gt_buf_printf(out, "time      %.6g ms of communication a step\n",
+	gt_buf_printf(out,
+		      "time      %.6g ms of communication a step, latency "
+		      "not counted\n",
 		      s * 1e3);
 	print_bound(assign, out);
 	if (!first->planned)

@@ -106,11 +106,15 @@ static int gt_fact_same_model(const struct gt_fact *a, const struct gt_fact *b)
 	return a == b || (a->model && a->model == b->model);
 }
 
-/* A GPU without a display: a "3D controller" of NVIDIA's. */
+/*
+ * A GPU without a display, a "3D controller" of NVIDIA's, that gtopo has seen
+ * on the bus.  Files for NCCL may leave it to that to ask GPUs.
+ */
 static int gt_fact_is_compute(const struct gt_fact *fact)
 {
 	return !strncmp(gt_xml_text(fact->elem, "class"), "0x0302", 6) &&
-	       !strcmp(gt_xml_text(fact->elem, "vendor"), "0x10de");
+	       !strcmp(gt_xml_text(fact->elem, "vendor"), "0x10de") &&
+	       gt_xml_attr(fact->elem, "gt_max");
 }
 
 static void gt_fact_hidden(struct gt_facts *f, const struct gt_fact *fact)
