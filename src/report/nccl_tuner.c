@@ -215,7 +215,8 @@ static void gt_tuner_print(const struct gt_tuner *tuner, struct gt_buf *out)
 			      row->coll, from, until, row->algo, row->proto,
 			      row->channels, tuner->nodes, row->ranks);
 		tuner->stats->nlines++;
-		from = until + 1;
+		if (until < INT64_MAX)
+			from = until + 1;
 	}
 }
 

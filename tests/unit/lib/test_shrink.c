@@ -1,6 +1,9 @@
 /* Communicators on what is left of others, in one process and in several. */
 #include "unit/test.h"
 
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <time.h>
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <signal.h>
@@ -219,6 +222,22 @@ static int first_rank(int process, int processes)
 	return process * 8 / processes;
 }
 
+/* How often processes have come somewhere; all see it. */
+static _Atomic int *arrived;
+
+/*
+ * An operation that is over here may not be so elsewhere: who is to be killed
+ * waits until all have come so far.
+ */
+static void arrive(int all, int waits)
+{
+	const struct timespec nap = {0, 1000000};
+
+	atomic_fetch_add(arrived, 1);
+	while (waits && atomic_load(arrived) < all)
+		nanosleep(&nap, NULL);
+}
+
 /*
  * Process `victim` is killed, then the one behind it; what is left goes on
  * twice.
@@ -232,6 +251,7 @@ static int lose_two(int me, int processes, int victim)
 	line[0] = create(GTOPO_LAUNCHED);
 	if (!line[0] || is_right_twice(line, 0, &want))
 		return 10;
+	arrive(processes, me == victim);
 	if (me == victim)
 		raise(SIGKILL);
 	for (int i = 1; i < TURNS; i++) {
@@ -243,6 +263,8 @@ static int lose_two(int me, int processes, int victim)
 		line[i] = shrink(line[i - 1], NULL, 0, 0);
 		if (!line[i] || is_right_twice(line, i, &want))
 			return 11;
+		if (i == 1)
+			arrive(2 * processes - 1, me == next);
 		if (i == 1 && me == next)
 			raise(SIGKILL);
 	}
@@ -329,8 +351,12 @@ static void test_processes_are_killed(void **state)
 	int status[MOST];
 
 	(void)state;
+	arrived = mmap(NULL, sizeof(*arrived), PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(arrived, MAP_FAILED);
 	for (int processes = 3; processes < 9; processes += 5)
 		for (int victim = 0; victim < processes; victim += 2) {
+			atomic_store(arrived, 0);
 			launch(processes, lose_two, victim, status);
 			for (int p = 0; p < processes; p++)
 				assert_int_equal(
