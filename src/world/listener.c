@@ -168,13 +168,16 @@ void gt_listener_serve(struct gt_listener *listener, gt_listener_enter *enter,
 	}
 }
 
-/* Read exactly `len` bytes; 0 when the other side hangs up or it is late. */
-static int gt_connect_read(int fd, void *bytes, size_t len,
+/*
+ * Read exactly `len` bytes, or with POLLOUT send them; 0 when the other side
+ * hangs up or it is late.
+ */
+static int gt_connect_move(int fd, short way, void *bytes, size_t len,
 			   const struct gt_net_deadline *deadline)
 {
-	struct pollfd wait = {.fd = fd, .events = POLLIN};
+	struct pollfd wait = {.fd = fd, .events = way};
 	size_t at = 0;
-	ssize_t got;
+	ssize_t moved;
 	int nap_ms;
 
 	while (at < len) {
@@ -183,34 +186,13 @@ static int gt_connect_read(int fd, void *bytes, size_t len,
 			return 0;
 		if (poll(&wait, 1, nap_ms) < 1)
 			continue;
-		got = recv(fd, (char *)bytes + at, len - at, MSG_DONTWAIT);
-		if (!got || (got < 0 && errno != EAGAIN && errno != EINTR))
+		moved = way == POLLOUT ? send(fd, (char *)bytes + at, len - at,
+					      MSG_NOSIGNAL | MSG_DONTWAIT)
+				       : recv(fd, (char *)bytes + at, len - at,
+					      MSG_DONTWAIT);
+		if (!moved || (moved < 0 && errno != EAGAIN && errno != EINTR))
 			return 0;
-		at += got > 0 ? (size_t)got : 0;
-	}
-	return 1;
-}
-
-/* Send all of it, as gt_connect_read() reads. */
-static int gt_connect_write(int fd, const void *bytes, size_t len,
-			    const struct gt_net_deadline *deadline)
-{
-	struct pollfd wait = {.fd = fd, .events = POLLOUT};
-	size_t at = 0;
-	ssize_t sent;
-	int nap_ms;
-
-	while (at < len) {
-		nap_ms = gt_net_poll_ms(deadline);
-		if (!nap_ms)
-			return 0;
-		if (poll(&wait, 1, nap_ms) < 1)
-			continue;
-		sent = send(fd, (const char *)bytes + at, len - at,
-			    MSG_NOSIGNAL | MSG_DONTWAIT);
-		if (sent < 0 && errno != EAGAIN && errno != EINTR)
-			return 0;
-		at += sent > 0 ? (size_t)sent : 0;
+		at += moved > 0 ? (size_t)moved : 0;
 	}
 	return 1;
 }
@@ -226,13 +208,13 @@ enum gt_connect_state gt_listener_answer(int fd, const struct gt_secret *secret,
 	struct gt_auth_greeting greeting;
 	struct gt_auth_proof proof;
 
-	if (!gt_connect_read(fd, &greeting, sizeof(greeting), deadline))
+	if (!gt_connect_move(fd, POLLIN, &greeting, sizeof(greeting), deadline))
 		return GT_CONNECT_TURNED_AWAY;
 	if (!gt_auth_check_greeting(&greeting))
 		return GT_CONNECT_FOREIGN;
 	if (!gt_auth_answer(secret, &greeting, &answer) ||
-	    !gt_connect_write(fd, &answer, sizeof(answer), deadline) ||
-	    !gt_connect_read(fd, &proof, sizeof(proof), deadline))
+	    !gt_connect_move(fd, POLLOUT, &answer, sizeof(answer), deadline) ||
+	    !gt_connect_move(fd, POLLIN, &proof, sizeof(proof), deadline))
 		return GT_CONNECT_TURNED_AWAY;
 	return gt_auth_check_proof(secret, &greeting, &answer, &proof)
 		       ? GT_CONNECT_OPEN
