@@ -114,6 +114,12 @@ void gt_world_wake(struct gt_world *world);
 void gt_world_send(struct gt_world *world, const struct gt_frame *frame);
 
 /*
+ * state.c: tell a process of the job why it cannot come in, and close its wire;
+ * the job goes on.
+ */
+void gt_world_refuse(struct gt_wire *wire, const char *why);
+
+/*
  * root.c: what only process 0 does, with the mutex held.  _enter lets in a
  * process that has proved itself, _part keeps what one has told, _watch counts
  * how long a round has waited, and _silence ends the job because some processes

@@ -24,18 +24,6 @@ struct gt_lead {
 	struct pollfd *polls; /* the listener's, and a wire of each process */
 };
 
-/* Tell a process why it is not let in. */
-static void gt_lead_refuse(struct gt_wire *wire, const char *why)
-{
-	struct gt_frame frame = {.type = GT_FRAME_ABORT,
-				 .bytes = (uint32_t)strlen(why),
-				 .payload = why};
-
-	if (gt_wire_put(wire, &frame))
-		gt_wire_flush(wire);
-	gt_wire_close(wire);
-}
-
 static void gt_lead_enter(void *arg, struct gt_wire *wire,
 			  const struct gt_auth_answer *answer)
 {
@@ -47,12 +35,12 @@ static void gt_lead_enter(void *arg, struct gt_wire *wire,
 	    answer->size != world->config.size ||
 	    answer->rank >= world->config.size ||
 	    answer->rank == world->config.rank) {
-		gt_lead_refuse(wire, "this is another job's door");
+		gt_world_refuse(wire, "this is another job's door");
 		return;
 	}
 	seat = &lead->group->seats[answer->rank];
 	if (answer->index != world->epoch || seat->state == GT_SEAT_EXCLUDED) {
-		gt_lead_refuse(wire, "the others go on without this process");
+		gt_world_refuse(wire, "the others go on without this process");
 		return;
 	}
 	/* Whoever comes again has given its first connection up. */

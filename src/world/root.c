@@ -16,18 +16,6 @@
  */
 enum { GT_ROOT_NAMED = 3 };
 
-/* Tell a process of the job why it cannot come in; the job goes on. */
-static void gt_root_refuse(struct gt_wire *wire, const char *why)
-{
-	struct gt_frame frame = {.type = GT_FRAME_ABORT,
-				 .bytes = (uint32_t)strlen(why),
-				 .payload = why};
-
-	if (gt_wire_put(wire, &frame))
-		gt_wire_flush(wire);
-	gt_wire_close(wire);
-}
-
 /* Why a process that knows the secret may not come in; "": it may. */
 static void gt_root_object(const struct gt_world *world,
 			   const struct gt_auth_answer *answer, char why[128])
@@ -59,7 +47,7 @@ void gt_root_enter(void *arg, struct gt_wire *wire,
 
 	gt_root_object(world, answer, why);
 	if (*why) {
-		gt_root_refuse(wire, failed ? world->why : why);
+		gt_world_refuse(wire, failed ? world->why : why);
 		return;
 	}
 	member = &world->members[answer->rank];

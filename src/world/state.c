@@ -4,6 +4,7 @@
  */
 #include "world/internal.h"
 
+#include <string.h>
 #include <unistd.h>
 
 enum {
@@ -42,6 +43,17 @@ void gt_world_send(struct gt_world *world, const struct gt_frame *frame)
 	for (uint32_t r = gt_world_first(world); r < gt_world_end(world); r++)
 		if (world->members[r].state == GT_MEMBER_HERE)
 			gt_wire_put(&world->members[r].wire, frame);
+}
+
+void gt_world_refuse(struct gt_wire *wire, const char *why)
+{
+	struct gt_frame frame = {.type = GT_FRAME_ABORT,
+				 .bytes = (uint32_t)strlen(why),
+				 .payload = why};
+
+	if (gt_wire_put(wire, &frame))
+		gt_wire_flush(wire);
+	gt_wire_close(wire);
 }
 
 uint32_t gt_world_rank(const struct gt_world *world)
