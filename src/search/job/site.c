@@ -107,9 +107,7 @@ static int find_net_rate(const struct gt_site *site, uint32_t alone,
 /* Do NVLinks join all nodes? */
 static int has_nvlink(const struct gt_cluster *cluster)
 {
-	const struct gt_cluster_fabric *f = &cluster->fabrics[GT_FABRIC_NVLINK];
-
-	return f->nlevels && f->levels[f->nlevels - 1].nodes == cluster->nnodes;
+	return gt_cluster_joins(cluster, GT_FABRIC_NVLINK) == cluster->nnodes;
 }
 
 static int find_out_rate(struct gt_site *site, struct gt_err *err)
@@ -221,11 +219,10 @@ static int find_levels(struct gt_site *site, struct gt_err *err)
 
 static int check_cluster(const struct gt_cluster *cluster, struct gt_err *err)
 {
-	const struct gt_cluster_fabric *f = &cluster->fabrics[GT_FABRIC_NVLINK];
 	int cables = 0;
 
 	/* What leaves nodes by both at once is not bounded yet. */
-	if (f->nlevels && f->levels[f->nlevels - 1].nodes > 1 &&
+	if (gt_cluster_joins(cluster, GT_FABRIC_NVLINK) > 1 &&
 	    !has_nvlink(cluster))
 		return gt_err_set(err, GT_EINPUT, cluster->source,
 				  "NVLinks join some of its nodes and not all; "

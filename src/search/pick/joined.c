@@ -10,9 +10,7 @@
 
 int gt_joined_by_nvlink(const struct gt_cluster *cluster)
 {
-	const struct gt_cluster_fabric *f = &cluster->fabrics[GT_FABRIC_NVLINK];
-
-	return f->nlevels && f->levels[f->nlevels - 1].nodes == cluster->nnodes;
+	return gt_cluster_joins(cluster, GT_FABRIC_NVLINK) == cluster->nnodes;
 }
 
 /* ---- the quick bound ---------------------------------------------------- */

@@ -367,9 +367,7 @@ static int check(const struct gt_pick_several_query *query, struct gt_err *err)
 /* What joins nodes by NVLink and by the network at once is not bounded yet. */
 static int check_fabrics(const struct gt_cluster *cluster, struct gt_err *err)
 {
-	const struct gt_cluster_fabric *f = &cluster->fabrics[GT_FABRIC_NVLINK];
-
-	if (!f->nlevels || f->levels[f->nlevels - 1].nodes < 2 ||
+	if (gt_cluster_joins(cluster, GT_FABRIC_NVLINK) < 2 ||
 	    gt_joined_by_nvlink(cluster))
 		return GT_OK;
 	return gt_err_set(err, GT_EINPUT, cluster->source,

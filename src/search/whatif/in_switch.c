@@ -72,10 +72,9 @@ struct gt_rat gt_whatif_in_switch_of_cluster(
 	const struct gt_cluster_request *request)
 {
 	const struct gt_cluster *cluster = request->cluster;
-	const struct gt_cluster_fabric *f = &cluster->fabrics[GT_FABRIC_NVLINK];
 
-	if (request->coll != GT_COLL_ALLREDUCE || !f->nlevels ||
-	    f->levels[f->nlevels - 1].nodes != cluster->nnodes)
+	if (request->coll != GT_COLL_ALLREDUCE ||
+	    gt_cluster_joins(cluster, GT_FABRIC_NVLINK) != cluster->nnodes)
 		return GT_RAT(0, 1);
 	return bound(cluster->kinds[0].topo, request->gpus, request->ngpus,
 		     cluster->nnodes);

@@ -111,6 +111,14 @@ static uint32_t gt_cluster_wide(const struct gt_cluster_fabric *fabric,
 	return fabric->levels[level].by_rail ? fabric->nrails : 1;
 }
 
+uint32_t gt_cluster_joins(const struct gt_cluster *cluster,
+			  enum gt_fabric_kind over)
+{
+	const struct gt_cluster_fabric *f = &cluster->fabrics[over];
+
+	return f->nlevels ? f->levels[f->nlevels - 1].nodes : 0;
+}
+
 uint32_t gt_cluster_switch(const struct gt_cluster *cluster,
 			   enum gt_fabric_kind over, uint32_t level,
 			   uint32_t node, uint32_t rail)

@@ -197,6 +197,13 @@ uint32_t gt_cluster_parent_switch(const struct gt_cluster *cluster,
 				  uint32_t which);
 
 /*
+ * How many nodes the highest switches of a fabric join at most; 0: there is
+ * none.
+ */
+uint32_t gt_cluster_joins(const struct gt_cluster *cluster,
+			  enum gt_fabric_kind over);
+
+/*
  * The bandwidth that comes to a switch of a level from below, and that of its
  * uplink, in GB/s each way.  GT_EINPUT when it is no 64-bit fraction.
  */
