@@ -67,7 +67,7 @@ static void open_standard_descriptors(void)
 			return;
 }
 
-/* What was before: the process has one such limit, and 0 is none. */
+/* The limit that was there before; it is the process's, and 0 says none. */
 static struct rlimit few_files;
 
 /* A job has many sockets, and nobody here has to do with select(). */

@@ -389,7 +389,7 @@ static void print_changes(const struct gt_whatif *whatif, double busbw,
 			     whatif->all_gain, busbw, out);
 }
 
-/* What is not planned, but known of the machine. */
+/* Tell what switches that add up would allow, which no plan uses. */
 static void print_in_switch(const struct gt_whatif *whatif, double busbw,
 			    struct gt_buf *out)
 {

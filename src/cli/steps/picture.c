@@ -178,7 +178,7 @@ static int gt_picture_same_fifo(const struct gt_picture_end *a,
 	return a->from == b->from && a->to == b->to && a->tag == b->tag;
 }
 
-/* What is received of a FIFO stands before what is sent, equally often. */
+/* The order puts a FIFO's receives before its sends; both are as many. */
 static void gt_picture_arrows(struct gt_picture_part *part)
 {
 	uint32_t begin = 0, end, sent;

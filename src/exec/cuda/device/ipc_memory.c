@@ -26,7 +26,7 @@ enum {
 	GT_CUDA_PAGE_BYTES = 2 << 20,
 };
 
-/* What is one process, on this host. */
+/* Two of these are equal if they tell of one process on one host. */
 struct gt_cuda_process {
 	uint64_t pid, space, device;
 };
@@ -408,7 +408,7 @@ int gt_cuda_region_new(struct gt_engine *engine, int region,
 	if (engine->stages_in_host && gt_region_is_met(region))
 		return gt_cuda_host_region_new(engine, region, bytes, err);
 	rc = gt_cuda_region_alloc(engine, region, bytes, err);
-	/* What is not met there is each rank's own. */
+	/* In the host's memory ranks meet; the other regions they keep. */
 	if (rc || !engine->group.world || engine->stages_in_host)
 		return rc;
 	return gt_cuda_region_share(engine, region, 0, err);

@@ -300,7 +300,7 @@ static inline int gt_cuda_may_overlap(const struct gt_engine *engine,
 	return max_blocks >= engine->processors;
 }
 
-/* What a lane has of what all pieces share. */
+/* A lane has its part of each region that pieces go through. */
 static inline uint64_t gt_cuda_lane_bytes(const struct gt_engine *engine,
 					  int region)
 {
