@@ -48,9 +48,10 @@ int gt_p2p_prepare(enum gt_dtype dtype)
 	if (rc == cudaSuccess)
 		rc = cudaFuncGetAttributes(&attributes, all->premul);
 	for (int op = 0; rc == cudaSuccess && op < GT_REDOP_AVG; op++) {
-		for (int k = 0; rc == cudaSuccess && k < 4; k++)
+		for (int k = 0; rc == cudaSuccess && k < 8; k++)
 			rc = cudaFuncGetAttributes(
-				&attributes, all->packets[op][k / 2][k % 2]);
+				&attributes,
+				all->packets[op][k / 4][k / 2 % 2][k % 2]);
 		if (rc == cudaSuccess)
 			rc = cudaFuncGetAttributes(&attributes,
 						   all->directs[op]);
@@ -105,13 +106,16 @@ int gt_packet_run(const struct gt_kernel_grid *grid, int ll128,
 		  const struct gt_packet_args *args)
 {
 	const struct gt_p2p_kernels *all = gt_kernels[grid->dtype].p2p;
-	int two = (args->part.flow.flags & GT_P2P_SPREAD) != 0;
+	const struct gt_p2p *flow = &args->part.flow;
+	int two = (flow->flags & GT_P2P_SPREAD) != 0;
 	void *list[] = {(void *)(uintptr_t)args};
 	struct cudaLaunchConfig_st config;
 
 	gt_grid_config(grid, &config);
-	return (int)cudaLaunchKernelExC(
-		&config, all->packets[grid->op][ll128 != 0][two], list);
+	return (int)cudaLaunchKernelExC(&config,
+					all->packets[grid->op][ll128 != 0][two]
+						    [gt_p2p_needs_totals(flow)],
+					list);
 }
 
 int gt_group_run(const struct gt_kernel_grid *grid,

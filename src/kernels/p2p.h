@@ -93,6 +93,18 @@ GT_HD static inline uint64_t gt_p2p_count(const struct gt_p2p *flow,
 					       : flow->count;
 }
 
+/*
+ * Is what the flow adds up to be held in something wider than elements, if these
+ * are narrower than a float?  One rank's is passed on bit by bit, NaNs too, and
+ * the sum of two is rounded once as elements as well.
+ */
+GT_HD static inline int gt_p2p_needs_totals(const struct gt_p2p *flow)
+{
+	uint32_t more = flow->adds & (flow->adds - 1);
+
+	return flow->divide ? more != 0 : (more & (more - 1)) != 0;
+}
+
 #ifdef __cplusplus
 extern "C" {
 #endif

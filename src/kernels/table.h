@@ -15,7 +15,8 @@ extern "C" {
 
 /* Kernels of p2p flows, by operator; avg and premul are sums to them. */
 struct gt_p2p_kernels {
-	const void *packets[GT_NREDOPS][2][2]; /* [op][LL128][two shots] */
+	/* [op][LL128][two shots][adds in totals] */
+	const void *packets[GT_NREDOPS][2][2][2];
 	const void *directs[GT_NREDOPS];
 	const void *scratches[GT_NREDOPS];
 	const void *scratch_groups[GT_NREDOPS];

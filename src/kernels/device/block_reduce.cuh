@@ -98,14 +98,12 @@ static __device__ __noinline__ void gt_block_reduce_ends(
 		gt_block_reduce_element<T, R>(reduction, part.offset + i);
 }
 
-/* Adds the packs of up to three more sources, from s0 on, onto totals. */
-template <class T, class R, int U>
-static __device__ __forceinline__ void gt_block_reduce_more(
+/* Loads packs of up to three sources, from s0 on. */
+template <int U>
+static __device__ __forceinline__ void gt_block_reduce_load(
 	const struct gt_block_reduce *reduction, uint32_t s0, uint64_t at,
-	gt_total<T, R> totals[U])
+	uint4 w[GT_BLOCK_REDUCE_MORE][U])
 {
-	uint4 w[GT_BLOCK_REDUCE_MORE][U];
-
 #pragma unroll
 	for (int s = 0; s < GT_BLOCK_REDUCE_MORE; s++)
 #pragma unroll
@@ -113,31 +111,52 @@ static __device__ __forceinline__ void gt_block_reduce_more(
 			if (s0 + s < reduction->nsrc)
 				w[s][u] = gt_pack_load(reduction->src[s0 + s] +
 						       at + u * 512);
-#pragma unroll
-	for (int s = 0; s < GT_BLOCK_REDUCE_MORE; s++)
-#pragma unroll
-		for (int u = 0; u < U; u++)
-			if (s0 + s < reduction->nsrc)
-				totals[u].add(w[s][u], false);
 }
 
-/* Adds all other sources onto the packs of the first, which v holds. */
+/*
+ * Adds all other sources onto the packs of the first, which v holds.  These are
+ * touched when loads of the next are on their way.
+ */
 template <class T, class R, int U>
 static __device__ __forceinline__ void gt_block_reduce_add(
 	const struct gt_block_reduce *reduction, uint64_t at, uint4 v[U])
 {
+	uint4 w[GT_BLOCK_REDUCE_MORE][U];
 	gt_total<T, R> totals[U];
 
+	for (uint32_t s0 = 1; s0 == 1 || s0 < reduction->nsrc;
+	     s0 += GT_BLOCK_REDUCE_MORE) {
+		gt_block_reduce_load<U>(reduction, s0, at, w);
 #pragma unroll
-	for (int u = 0; u < U; u++) {
-		totals[u].clear();
-		totals[u].add(v[u], true);
+		for (int u = 0; u < U && s0 == 1; u++) {
+			totals[u].clear();
+			totals[u].add(v[u], true);
+		}
+#pragma unroll
+		for (int s = 0; s < GT_BLOCK_REDUCE_MORE; s++)
+#pragma unroll
+			for (int u = 0; u < U; u++)
+				if (s0 + s < reduction->nsrc)
+					totals[u].add(w[s][u], false);
 	}
-	for (uint32_t s0 = 1; s0 < reduction->nsrc; s0 += GT_BLOCK_REDUCE_MORE)
-		gt_block_reduce_more<T, R, U>(reduction, s0, at, totals);
 #pragma unroll
 	for (int u = 0; u < U; u++)
 		v[u] = totals[u].end(reduction->divide);
+}
+
+/* The sum of two is rounded once, as packs as well. */
+template <class T, class R, int U>
+static __device__ __forceinline__ void gt_block_reduce_pair(
+	const struct gt_block_reduce *reduction, uint64_t at, uint4 v[U])
+{
+	uint4 w[U];
+
+#pragma unroll
+	for (int u = 0; u < U; u++)
+		w[u] = gt_pack_load(reduction->src[1] + at + u * 512);
+#pragma unroll
+	for (int u = 0; u < U; u++)
+		v[u] = gt_combine<T, R>::packs(v[u], w[u]);
 }
 
 /* Reduces U packs from byte `at` on, which are 32 packs apart. */
@@ -150,9 +169,12 @@ static __device__ __forceinline__ void gt_block_reduce_packs(
 #pragma unroll
 	for (int u = 0; u < U; u++)
 		v[u] = gt_pack_load(reduction->src[0] + at + u * 512);
-	if constexpr (gt_adds<R>::ANY)
-		if (reduction->nsrc > 1 || reduction->divide)
+	if constexpr (gt_adds<R>::ANY) {
+		if (reduction->nsrc == 2 && !reduction->divide)
+			gt_block_reduce_pair<T, R, U>(reduction, at, v);
+		else if (reduction->nsrc > 1 || reduction->divide)
 			gt_block_reduce_add<T, R, U>(reduction, at, v);
+	}
 	for (uint32_t d = 0; d < reduction->ndst; d++)
 #pragma unroll
 		for (int u = 0; u < U; u++)

@@ -12,23 +12,18 @@
 
 /*
  * Wait for a chunk from each of up to four ranks, whose numbers begin at s0
- * and of which `want` has bits; the others have `own`, which waits in the
- * slots' registers and takes none of its own.  False: the operation was given
- * up.
+ * and of which `want` has bits.  False: the operation was given up.
  */
 template <class P>
 static __device__ __forceinline__ bool gt_fragments_receive(
 	const struct gt_ll_context *at, uint32_t s0, uint32_t want,
-	uint32_t part, uint32_t chunk, struct gt_fragment own,
+	uint32_t part, uint32_t chunk,
 	struct gt_fragment fragments[GT_POLL_RANKS])
 {
 	struct gt_slot_pair s[GT_POLL_RANKS];
 	struct gt_wait wait = {};
 	uint32_t missing;
 
-#pragma unroll
-	for (uint32_t i = 0; i < GT_POLL_RANKS; i++)
-		s[i] = P::wrap(own, at->lane, at->flag);
 	do {
 		missing = 0;
 #pragma unroll
@@ -69,18 +64,14 @@ static __device__ __forceinline__ uint32_t gt_others(const struct gt_p2p *flow,
 	return all >> s0 & ((1u << GT_POLL_RANKS) - 1);
 }
 
-/*
- * Returns this rank's part of a chunk of what it adds up, if it is one of the
- * four ranks from s0 on.
- */
+/* Returns this rank's part of a chunk of what it adds up, if it has one. */
 template <class T, class P>
 static __device__ __forceinline__ struct gt_fragment gt_fragment_own(
-	const struct gt_ll_context *at, uint32_t s0, uint32_t chunk,
-	uint32_t count)
+	const struct gt_ll_context *at, uint32_t chunk, uint32_t count)
 {
 	const struct gt_p2p *flow = &at->part->flow;
 
-	if (!(flow->adds >> flow->me & 1) || flow->me - s0 >= GT_POLL_RANKS)
+	if (!(flow->adds >> flow->me & 1))
 		return {};
 	return gt_fragment_load<T, P>((const char *)at->part->input +
 					      gt_p2p_block(flow, flow->me) *
@@ -90,43 +81,79 @@ static __device__ __forceinline__ struct gt_fragment gt_fragment_own(
 }
 
 /*
- * Returns a chunk of all that the flow adds up, reduced in the order of ranks.
- * What is of one rank alone is passed on bit by bit, NaNs too.
+ * What adds up a chunk: packs, totals, or either, as the flow needs, which takes
+ * more registers.
  */
-template <class T, class R, class P>
-static __device__ __forceinline__ bool gt_fragment_gather(
-	const struct gt_ll_context *at, uint32_t chunk, uint32_t count,
-	struct gt_fragment *sum)
+enum gt_gather { GT_GATHER_PACKS, GT_GATHER_TOTALS, GT_GATHER_EITHER };
+
+template <class T, class R, enum gt_gather G>
+static __device__ __forceinline__ bool gt_needs_totals(
+	const struct gt_p2p *flow)
+{
+	return gt_pack_total<T, R>::WIDER &&
+	       (G == GT_GATHER_TOTALS ||
+		(G == GT_GATHER_EITHER && gt_p2p_needs_totals(flow)));
+}
+
+/*
+ * Has `add` take every fragment of a chunk that the flow adds up, in the order of
+ * ranks, and told which is the first.
+ */
+template <class P, class F>
+static __device__ __forceinline__ bool gt_fragments_each(
+	const struct gt_ll_context *at, uint32_t chunk, struct gt_fragment own,
+	F add)
 {
 	const struct gt_p2p *flow = &at->part->flow;
-	bool alone =
-		gt_pack_total<T, R>::WIDER && !(flow->adds & (flow->adds - 1));
-	gt_fragment_total<T, R> total;
 
-	gt_fragment_clear(&total);
 #pragma unroll 1
 	for (uint32_t s0 = 0; s0 < flow->nranks; s0 += GT_POLL_RANKS) {
 		struct gt_fragment fragments[GT_POLL_RANKS];
 
 		if (!gt_fragments_receive<P>(
 			    at, s0, gt_others(flow, s0) & flow->adds >> s0, 0,
-			    chunk, gt_fragment_own<T, P>(at, s0, chunk, count),
-			    fragments))
+			    chunk, fragments))
 			return false;
 #pragma unroll
-		for (uint32_t i = 0; i < GT_POLL_RANKS; i++) {
-			if (!(flow->adds >> (s0 + i) & 1))
-				continue;
-			if (alone)
-				*sum = fragments[i];
-			else
-				gt_fragment_add<T, R>(
-					at, &total, fragments[i],
-					!(flow->adds & ((1u << (s0 + i)) - 1)));
-		}
+		for (uint32_t i = 0; i < GT_POLL_RANKS; i++)
+			if (flow->adds >> (s0 + i) & 1)
+				add(s0 + i == flow->me ? own : fragments[i],
+				    !(flow->adds & ((1u << (s0 + i)) - 1)));
 	}
-	if (!alone)
+	return true;
+}
+
+/* Returns a chunk of all that the flow adds up, reduced in the order of ranks. */
+template <class T, class R, class P, enum gt_gather G>
+static __device__ __forceinline__ bool gt_fragment_gather(
+	const struct gt_ll_context *at, uint32_t chunk, uint32_t count,
+	struct gt_fragment *sum)
+{
+	const struct gt_p2p *flow = &at->part->flow;
+	struct gt_fragment own = gt_fragment_own<T, P>(at, chunk, count);
+
+	if (gt_needs_totals<T, R, G>(flow)) {
+		gt_fragment_total<T, R> total;
+
+		gt_fragment_clear(&total);
+		if (!gt_fragments_each<P>(
+			    at, chunk, own,
+			    [&](struct gt_fragment fragment, bool first) {
+				    gt_fragment_add<T, R>(at, &total, fragment,
+							  first);
+			    }))
+			return false;
 		*sum = gt_fragment_end<T, R>(at, &total);
+		return true;
+	}
+	if (!gt_fragments_each<P>(at, chunk, own,
+				  [&](struct gt_fragment fragment, bool first) {
+					  gt_fragment_combine<T, R>(
+						  at, sum, fragment, first);
+				  }))
+		return false;
+	if (!gt_pack_total<T, R>::WIDER && flow->divide)
+		gt_fragment_divide<T, R>(at, sum);
 	return true;
 }
 

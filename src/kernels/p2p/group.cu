@@ -142,5 +142,22 @@ template <> struct gt_pack_total<gt_byte, gt_any> {
 	}
 };
 
+template <> struct gt_maker<gt_byte, gt_any> {
+	static __device__ __forceinline__ uint4
+	combine(const struct gt_ll_context *at, uint4 a, uint4 b)
+	{
+		gt_any_total total;
+
+		gt_any_add(&total, a, true, at->part);
+		gt_any_add(&total, b, false, at->part);
+		return gt_any_end(&total, at->part);
+	}
+	static __device__ __forceinline__ uint4
+	divide(const struct gt_ll_context *, uint4 v)
+	{
+		return v;
+	}
+};
+
 const void *const gt_group_kernel =
 	(const void *)gt_packet_group<gt_byte, gt_any>;

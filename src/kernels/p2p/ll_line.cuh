@@ -220,7 +220,43 @@ static __device__ __forceinline__ void gt_fragment_store(
 	}
 }
 
-/* Totals of packs of type T; group.cu has the variant for all types. */
+/* The operations on packs of type T; group.cu has the variants for all types. */
+template <class T, class R> struct gt_maker {
+	static __device__ __forceinline__ uint4
+	combine(const struct gt_ll_context *, uint4 a, uint4 b)
+	{
+		return gt_combine<T, R>::packs(a, b);
+	}
+	static __device__ __forceinline__ uint4
+	divide(const struct gt_ll_context *at, uint4 v)
+	{
+		return gt_pack_divide<T>(v, at->part->flow.divide);
+	}
+};
+
+template <class T, class R>
+static __device__ __forceinline__ void gt_fragment_combine(
+	const struct gt_ll_context *at, struct gt_fragment *to,
+	struct gt_fragment fragment, bool first)
+{
+#pragma unroll
+	for (int k = 0; k < 2; k++)
+		to->pack[k] = first ? fragment.pack[k]
+				    : gt_maker<T, R>::combine(at, to->pack[k],
+							      fragment.pack[k]);
+}
+
+template <class T, class R>
+static __device__ __forceinline__ void gt_fragment_divide(
+	const struct gt_ll_context *at, struct gt_fragment *fragment)
+{
+#pragma unroll
+	for (int k = 0; k < 2; k++)
+		fragment->pack[k] =
+			gt_maker<T, R>::divide(at, fragment->pack[k]);
+}
+
+/* Totals of packs of type T. */
 template <class T, class R> struct gt_pack_total {
 	enum { WIDER = gt_held<T, R>::WIDER };
 	gt_total<T, R> total;

@@ -29,7 +29,7 @@ static __device__ __forceinline__ void gt_packets_one_shot(
 }
 
 /* One operation in a launch; group.cuh has several. */
-template <class T, class R, class P, bool TWO>
+template <class T, class R, class P, bool TWO, enum gt_gather G>
 __global__ void __launch_bounds__(GT_PACKET_THREADS, 1)
 	gt_packet(const __grid_constant__ struct gt_packet_args args)
 {
@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(GT_PACKET_THREADS, 1)
 	gt_guard_mark_own(&args.guard, &args.part.flow, 0, GT_MARK_SINCE);
 	gt_packets_send<T, P>(&at);
 	gt_epoch_count(args.guard.epoch, number);
-	gt_packets_answer<T, R, P>(&at);
+	gt_packets_answer<T, R, P, G>(&at);
 	gt_guard_mark_own(&args.guard, &args.part.flow, 0, GT_MARK_DONE);
 }
 
@@ -76,14 +76,24 @@ static_assert(GT_REDOP_SUM == 0 && GT_REDOP_PROD == 1 && GT_REDOP_MIN == 2 &&
 		GT_OF_EACH(OF), OF(gt_sum), OF(gt_sum)                         \
 	}
 
-#define GT_PACKET_OF(R, P, two)                                                \
-	(const void *)gt_packet<GT_C_TYPE, R<GT_C_TYPE>, P, two>
+/* What needs no totals has the same kernel for both. */
+#define GT_PACKET_OF(R, P, two, G)                                             \
+	(const void *)gt_packet<GT_C_TYPE, R<GT_C_TYPE>, P, two, G>
+#define GT_PACKETS_TOTALS(R)                                                   \
+	(gt_held<GT_C_TYPE, R<GT_C_TYPE>>::WIDER ? GT_GATHER_TOTALS            \
+						 : GT_GATHER_PACKS)
+#define GT_PACKETS_BOTH(R, P, two)                                             \
+	{                                                                      \
+		GT_PACKET_OF(R, P, two, GT_GATHER_PACKS),                      \
+			GT_PACKET_OF(R, P, two, GT_PACKETS_TOTALS(R))          \
+	}
 #define GT_PACKETS_OF(R)                                                       \
 	{                                                                      \
-		{GT_PACKET_OF(R, gt_ll, false), GT_PACKET_OF(R, gt_ll, true)}, \
+		{GT_PACKETS_BOTH(R, gt_ll, false),                             \
+		 GT_PACKETS_BOTH(R, gt_ll, true)},                             \
 		{                                                              \
-			GT_PACKET_OF(R, gt_ll128, false),                      \
-				GT_PACKET_OF(R, gt_ll128, true)                \
+			GT_PACKETS_BOTH(R, gt_ll128, false),                   \
+				GT_PACKETS_BOTH(R, gt_ll128, true)             \
 		}                                                              \
 	}
 #define GT_DIRECT_OF(R)  (const void *)gt_direct<GT_C_TYPE, R<GT_C_TYPE>>

@@ -75,7 +75,7 @@ static __device__ __forceinline__ void gt_packets_send(
 			gt_packets_send_some<T, P>(at, i, c);
 }
 
-template <class T, class R, class P>
+template <class T, class R, class P, enum gt_gather G>
 static __device__ __forceinline__ bool gt_packets_reduce(
 	const struct gt_ll_context *at)
 {
@@ -89,7 +89,7 @@ static __device__ __forceinline__ bool gt_packets_reduce(
 	     c += at->warps) {
 		struct gt_fragment sum = {};
 
-		if (!gt_fragment_gather<T, R, P>(at, c, count, &sum))
+		if (!gt_fragment_gather<T, R, P, G>(at, c, count, &sum))
 			return false;
 		for (uint32_t i = 1; flow->back && i < flow->nranks; i++) {
 			uint32_t d = gt_p2p_next(flow, i);
@@ -127,7 +127,7 @@ static __device__ __forceinline__ bool gt_packets_put(
 		if (c >= gt_chunks<T, P>(count[i]))
 			want &= ~(1u << i);
 	}
-	if (!gt_fragments_receive<P>(at, s0, want, part, c, {}, fragments))
+	if (!gt_fragments_receive<P>(at, s0, want, part, c, fragments))
 		return false;
 #pragma unroll
 	for (uint32_t i = 0; i < GT_POLL_RANKS; i++)
@@ -179,7 +179,7 @@ static __device__ __forceinline__ void gt_packets_own(
 }
 
 /* Receives what the others sent, and puts or reduces it. */
-template <class T, class R, class P>
+template <class T, class R, class P, enum gt_gather G>
 static __device__ __forceinline__ void gt_packets_answer(
 	const struct gt_ll_context *at)
 {
@@ -187,7 +187,7 @@ static __device__ __forceinline__ void gt_packets_answer(
 
 	if (!flow->adds)
 		gt_packets_own<T, P>(at);
-	else if (!gt_packets_reduce<T, R, P>(at))
+	else if (!gt_packets_reduce<T, R, P, G>(at))
 		return;
 	if (flow->takes != GT_P2P_NOTHING)
 		gt_packets_receive<T, P>(at, flow->takes == GT_P2P_SUMS);
@@ -198,7 +198,7 @@ static __device__ __forceinline__ void gt_packets(
 	const struct gt_ll_context *at)
 {
 	gt_packets_send<T, P>(at);
-	gt_packets_answer<T, R, P>(at);
+	gt_packets_answer<T, R, P, GT_GATHER_EITHER>(at);
 }
 
 #endif
