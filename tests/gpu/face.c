@@ -163,24 +163,28 @@ static void scalars(int me, int size, struct gpu *gpu)
 }
 
 /*
- * Operations of nobody's interest are ended, when all have seen that the child
- * is whole.
+ * What waits for somebody who does not come is ended by an abort.  All have met
+ * in the parent by then: whoever aborts sooner could do so before the others
+ * call anything, and their calls would fail.
  */
 static void split(int me, int size, struct gpu *gpu)
 {
 	void *parent = gpu->comm, *child;
+	cudaStream_t waits;
 	int state;
 
+	IS(!cudaStreamCreateWithFlags(&waits, cudaStreamNonBlocking));
 	IS(!ncclCommSplit(parent, 0, -me, &child, NULL));
 	gpu->comm = child;
 	reduce(size - 1 - me, size, gpu, 1000);
 	IS(!ncclCommGetAsyncError(child, &state) && !state);
 	gpu->comm = parent;
-	reduce(me, size, gpu, 1);
 	if (!me) /* from who was last, and is first in the child */
-		IS(!ncclRecv(gpu->out, 1, INT32, 0, child, gpu->streams[0]));
+		IS(!ncclRecv(gpu->out + 1, 1, INT32, 0, child, waits));
+	reduce(me, size, gpu, 1);
 	IS(!ncclCommAbort(child));
-	IS(!cudaStreamSynchronize(gpu->streams[0]));
+	IS(!cudaStreamSynchronize(waits));
+	IS(!cudaStreamDestroy(waits));
 }
 
 /*
