@@ -42,9 +42,17 @@ int gt_cuda_pieces_prepare(struct gt_engine *engine,
 			   const struct gt_exec_request *req,
 			   struct gt_err *err);
 
-/* Put a rank's part of all pieces on its stream; a cudaError_t. */
+/* In how many pieces the request goes. */
+uint32_t gt_cuda_pieces_number(const struct gt_engine *engine,
+			       const struct gt_exec_request *req);
+
+/*
+ * Put a rank's part of n pieces, or of those that are left, on its stream; all
+ * of them in turn, from 0 on; a cudaError_t.
+ */
 int gt_cuda_pieces_enqueue(struct gt_engine *engine,
-			   const struct gt_exec_request *req, uint32_t rank);
+			   const struct gt_exec_request *req, uint32_t rank,
+			   uint32_t first, uint32_t n);
 
 /*
  * enqueue.c: one request on the ranks' streams, by whatever it was chosen to
