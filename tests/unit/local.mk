@@ -79,6 +79,7 @@ if HAVE_CUDA
 unit_tests += \
 	%D%/exec/cuda/device/test_host_memory \
 	%D%/exec/cuda/device/test_peers \
+	%D%/exec/cuda/device/test_regions \
 	%D%/exec/cuda/p2p/test_copy_engine \
 	%D%/exec/cuda/p2p/test_detour \
 	%D%/exec/cuda/p2p/test_detour_buffers \

@@ -25,6 +25,9 @@ int gt_cuda_choose_algo(const struct gt_engine *engine,
  */
 int gt_cuda_reserve(struct gt_engine *engine, struct gt_err *err);
 
+/* What sums of multiplied inputs need besides; no meeting. */
+int gt_cuda_reserve_premul(struct gt_engine *engine, struct gt_err *err);
+
 /* When buffers of so many bytes were registered: a meeting, too. */
 int gt_cuda_reserve_more(struct gt_engine *engine, uint64_t bytes,
 			 struct gt_err *err);

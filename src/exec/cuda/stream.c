@@ -402,6 +402,16 @@ static int gt_stream_deregister(struct gt_engine *engine, uint32_t rank,
 	return rc;
 }
 
+static int gt_stream_prepare_premul(struct gt_engine *engine,
+				    struct gt_err *err)
+{
+	struct gt_stream_thread_state state = gt_stream_enter();
+	int rc = gt_cuda_reserve_premul(engine, err);
+
+	gt_stream_leave(state);
+	return rc;
+}
+
 static void gt_stream_service(struct gt_engine *engine)
 {
 	struct gt_stream_thread_state state = gt_stream_enter();
@@ -423,6 +433,7 @@ const struct gt_async_ops gt_cuda_async = {
 	.watch = gt_stream_watch,
 	.device = gt_stream_device,
 	.owns = gt_stream_owns,
+	.prepare_premul = gt_stream_prepare_premul,
 	.register_buffer = gt_stream_register,
 	.deregister_buffer = gt_stream_deregister,
 	.release_requested = gt_user_buffers_release_due,
