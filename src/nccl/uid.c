@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "nccl/uid_root.h"
+#include "world/close_on_fork.h"
 #include "world/listener.h"
 #include "world/world.h"
 
@@ -21,6 +22,7 @@ int gt_uid_new(gt_nccl_id *id, struct gt_err *err)
 	struct gt_uid_card card;
 	int fd, rc;
 
+	gt_close_on_fork_begin();
 	gt_uid_card_init(&card);
 	rc = gt_door_open(&card.door, &fd, err);
 	if (!rc)
