@@ -224,6 +224,38 @@ static void body_captures(struct rank *rank)
 	sim_stream_free(other);
 }
 
+/* A group of which a part is captured is refused, and nothing is spoilt. */
+static void body_captured_in_part(struct rank *rank)
+{
+	void *graph = sim_stream_new();
+	int one = 1, out = 0, other = 0, state;
+
+	for (unsigned long long id = 1; id <= 2; id++) {
+		sim_stream_capture(graph, 7);
+		sim_stream_capture(rank->stream, id == 1 ? 0 : 8);
+		OK(ncclGroupStart());
+		OK(ncclAllReduce(&one, &out, 1, INT32, SUM, rank->comm, graph));
+		OK(ncclAllReduce(&one, &other, 1, INT32, SUM, rank->comm,
+				 rank->stream));
+		WANT(USAGE, ncclGroupEnd());
+		IS(strstr(ncclGetLastError(NULL), "captured in another graph"));
+	}
+	sim_stream_capture(graph, 0);
+	sim_stream_capture(rank->stream, 0);
+	OK(ncclCommGetAsyncError(rank->comm, &state));
+	IS(state == SUCCESS && !out && !other);
+	OK(ncclAllReduce(&one, &out, 1, INT32, SUM, rank->comm, graph));
+	sim_stream_sync(graph);
+	IS(out == RANKS);
+	sim_stream_free(graph);
+}
+
+static void case_captured_in_part(void **state)
+{
+	(void)state;
+	ranks_run(RANKS, body_captured_in_part);
+}
+
 static void case_captures(void **state)
 {
 	(void)state;
@@ -314,6 +346,7 @@ int main(void)
 		cmocka_unit_test(case_refused),
 		cmocka_unit_test(case_streams),
 		cmocka_unit_test(case_captures),
+		cmocka_unit_test(case_captured_in_part),
 		cmocka_unit_test(case_many),
 		cmocka_unit_test(case_nonblocking),
 	};
