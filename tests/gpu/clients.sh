@@ -108,7 +108,7 @@ times() { # PART
 }
 
 part() { # PART
-	local round library status lacks= bad=0
+	local round library status bad=0 lacks=""
 	for ((round = 1; round <= ${ROUNDS:-2}; round++)); do
 		for library in nccl gtopo; do
 			run_part "$1" "$library" \
