@@ -227,16 +227,17 @@ static int gt_group_part_is_bound(const struct gt_group_part *part)
 	return 0;
 }
 
-/* Are there several ranks, of which one could keep the thread? */
+/* Are there several GPUs, of which one could keep the thread? */
 static int gt_group_wants_threads(const struct gt_group_part *parts)
 {
-	int large = 0, bound = 0;
+	int several = 0, large = 0, bound = 0;
 
 	for (const struct gt_group_part *at = parts; at; at = at->next) {
+		several |= !gt_group_part_is_like(parts, at);
 		large |= gt_group_part_is_large(at);
 		bound |= gt_group_part_is_bound(at);
 	}
-	return parts && parts->next && large && !bound;
+	return several && large && !bound;
 }
 
 /* Is there no part before it that it has to follow? */
