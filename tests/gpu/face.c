@@ -24,6 +24,7 @@ enum { MOST = 16, INT32 = 2, FLOAT = 7, SUM = 0, MAX = 2, MIN = 3, SKIP = 77 };
 enum {
 	ELEMENTS = 4 << 20, /* of a buffer */
 	LARGE = 24 << 20,   /* more than goes at once (GTOPO_REGION_MIB) */
+	QUEUED = 500,       /* operations of one group */
 	MIXED = 400,        /* operations of each of two communicators */
 	MIXED_MOST = 100000,
 };
@@ -357,6 +358,35 @@ static void reduce_together(struct rank *ranks, int size, size_t n)
 	}
 }
 
+/*
+ * More commands for each rank than its GPU's queue has room for, of which the
+ * first wait for the next rank's.
+ */
+static void fill_queues(struct rank *ranks, int size, size_t n)
+{
+	int me = -1;
+
+	for (int r = 0; r < size; r++) {
+		choose_gpu(r, size);
+		fill(r, &ranks[r].gpu, n);
+	}
+	IS(!ncclGroupStart());
+	for (int r = 0; r < size; r++)
+		for (int k = 0; k < QUEUED; k++)
+			IS(!ncclAllReduce(
+				k ? ranks[r].gpu.out : ranks[r].gpu.in,
+				ranks[r].gpu.out, n, INT32, MAX,
+				ranks[r].gpu.comm, ranks[r].gpu.streams[0]));
+	IS(!ncclGroupEnd());
+	for (int r = 0; r < size; r++) {
+		choose_gpu(r, size);
+		fetch(r, &ranks[r].gpu, n);
+		for (size_t i = 0; i < n; i++)
+			IS(ranks[r].gpu.host[i] ==
+			   3 * (size - 1) + (int)(i % 1000));
+	}
+}
+
 static int run_groups(int size)
 {
 	struct rank ranks[MOST] = {0};
@@ -376,6 +406,7 @@ static int run_groups(int size)
 	for (size_t n = 1; n <= ELEMENTS; n *= 4)
 		reduce_together(ranks, size, n);
 	reduce_together(ranks, size, LARGE - 3);
+	fill_queues(ranks, size, ELEMENTS / 4);
 	for (int r = 0; r < size; r++)
 		IS(!ncclCommDestroy(ranks[r].gpu.comm));
 	printf("%d ranks of one thread: all right\n", size);
