@@ -1,10 +1,10 @@
 /*
- * libnccl.so.2 on GPUs: face [RANKS [processes|threads|groups]].  What a
+ * libnccl.so.2 on GPUs: face [RANKS [processes|threads|groups|queues]].  What a
  * program does that was compiled against nccl.h: collectives of several types
  * on two streams, messages in a ring, an operator with a scalar, a split, an
  * abort; and two communicators that each rank uses in an order of its own.
  * Ranks have a process each, or threads of one, or one thread that calls for
- * all of them in groups.  Exits with 77 where there are fewer GPUs, unless
+ * all of them in groups, with queues also more than a GPU's queue holds.  Exits with 77 where there are fewer GPUs, unless
  * NCCL_MULTI_RANK_GPU_ENABLE lets ranks share one, and with 1 for a wrong
  * result.
  */
@@ -387,7 +387,7 @@ static void fill_queues(struct rank *ranks, int size, size_t n)
 	}
 }
 
-static int run_groups(int size)
+static int run_groups(int size, int queues)
 {
 	struct rank ranks[MOST] = {0};
 	int me = -1;
@@ -406,7 +406,8 @@ static int run_groups(int size)
 	for (size_t n = 1; n <= ELEMENTS; n *= 4)
 		reduce_together(ranks, size, n);
 	reduce_together(ranks, size, LARGE - 3);
-	fill_queues(ranks, size, ELEMENTS / 4);
+	if (queues)
+		fill_queues(ranks, size, ELEMENTS / 4);
 	for (int r = 0; r < size; r++)
 		IS(!ncclCommDestroy(ranks[r].gpu.comm));
 	printf("%d ranks of one thread: all right\n", size);
@@ -466,8 +467,8 @@ int main(int argc, char **argv)
 	IS(size >= 2 && size <= MOST);
 	if (!strcmp(how, "threads"))
 		return run_threads(size);
-	if (!strcmp(how, "groups"))
-		return run_groups(size);
+	if (!strcmp(how, "groups") || !strcmp(how, "queues"))
+		return run_groups(size, !strcmp(how, "queues"));
 	IS(!strcmp(how, "processes"));
 	return run_processes(size);
 }
