@@ -4,9 +4,9 @@
  * on two streams, messages in a ring, an operator with a scalar, a split, an
  * abort; and two communicators that each rank uses in an order of its own.
  * Ranks have a process each, or threads of one, or one thread that calls for
- * all of them in groups, with queues also more than a GPU's queue holds.  Exits with 77 where there are fewer GPUs, unless
- * NCCL_MULTI_RANK_GPU_ENABLE lets ranks share one, and with 1 for a wrong
- * result.
+ * all of them in groups, with queues also more than a GPU's queue holds.  Exits
+ * with 77 where there are fewer GPUs, unless NCCL_MULTI_RANK_GPU_ENABLE lets
+ * ranks share one, and with 1 for a wrong result.
  */
 #include <cuda_runtime_api.h>
 #include <pthread.h>
