@@ -255,6 +255,12 @@ struct gt_async_ops {
 		    const void *buffer, uint64_t bytes, struct gt_err *err);
 
 	/*
+	 * Make what pre-multiplied sums need besides, for an operator that will
+	 * be called: a call makes no memory then.  No meeting.
+	 */
+	int (*prepare_premul)(struct gt_engine *engine, struct gt_err *err);
+
+	/*
 	 * Register memory that requests will use, for other processes to reach
 	 * into: a meeting of all, of which each process's last rank comes to
 	 * its n-th.  deregister_buffer() does not wait.  GT_EINPUT unless the

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/vec.h"
+#include "lib/launch.h"
 
 enum { GT_REDOP_OWN_FIRST = 256 };
 
@@ -56,6 +57,23 @@ static int gt_premul_is_reachable(struct gtopo_comm *comm, int rank,
 	return !rc && (uintptr_t)scalar % bytes ? GTOPO_EINPUT : rc;
 }
 
+/* Make the memory that calls will use; the mutex is let go meanwhile. */
+static int gt_premul_prepare(struct gtopo_comm *comm)
+{
+	struct gt_err err;
+	int rc;
+
+	if (!comm->ops->async)
+		return GTOPO_OK;
+	rc = gt_launch_acquire(comm);
+	if (rc)
+		return rc;
+	gt_err_init(&err);
+	rc = comm->ops->async->prepare_premul(comm->engine, &err);
+	gt_launch_release(comm);
+	return gt_comm_code(rc);
+}
+
 int gtopo_op_create_premul(struct gtopo_comm *comm, int rank,
 			   const void *scalar, enum gtopo_type type,
 			   enum gtopo_residence residence, enum gtopo_op *op)
@@ -77,6 +95,8 @@ int gtopo_op_create_premul(struct gtopo_comm *comm, int rank,
 	pthread_mutex_lock(&comm->mutex);
 	if (made.scalar.at)
 		rc = gt_premul_is_reachable(comm, rank, scalar, bytes);
+	if (!rc)
+		rc = gt_premul_prepare(comm);
 	if (!rc) {
 		to = gt_premul_new(&comm->ranks[rank]);
 		rc = to ? GTOPO_OK : GTOPO_ESYSTEM;

@@ -34,6 +34,9 @@ static int gt_region_register(struct gtopo_comm *comm, uint32_t rank,
 	rc = comm->ops->async->register_buffer(
 		comm->engine, rank, region->buffer, region->bytes, &err);
 	gt_launch_release(comm);
+	/* Others may wait for what could not be made here. */
+	if (rc && rc != GT_EINPUT)
+		gt_comm_fail(comm, rc, &err);
 	return rc;
 }
 

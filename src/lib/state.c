@@ -18,12 +18,17 @@ int gt_comm_is_rank(const struct gtopo_comm *comm, int rank)
 	return rank >= (int)comm->first && rank < (int)comm->end;
 }
 
+/* Others may see an abort and fail before it has come to take the mutex. */
 void gt_comm_fail(struct gtopo_comm *comm, int rc, const struct gt_err *err)
 {
+	int aborted = atomic_load(&comm->interrupt);
+
 	if (comm->state >= 0) {
-		comm->state = gt_comm_code(rc);
+		comm->state = aborted ? GTOPO_EABORTED : gt_comm_code(rc);
 		comm->err = *err;
 	}
+	if (aborted && comm->state == GTOPO_EABORTED)
+		gt_err_set(&comm->err, GTOPO_EABORTED, NULL, "aborted");
 	pthread_cond_broadcast(&comm->changed);
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "base/vec.h"
 #include "nccl/group.h"
 #include "nccl/say.h"
@@ -37,6 +38,7 @@ GT_NCCL_API(gt_nccl_result, ncclRedOpCreatePreMulSum, gt_nccl_op *op,
 	int dtype = gt_values_dtype(type);
 	struct gt_face_premul made = {.used = 1}, *to;
 	struct gt_face *face;
+	struct gt_err err;
 	gt_nccl_result rc;
 
 	if (!op || !scalar || dtype < 0 ||
@@ -48,6 +50,11 @@ GT_NCCL_API(gt_nccl_result, ncclRedOpCreatePreMulSum, gt_nccl_op *op,
 	rc = gt_face_get_ready(comm, call, &face);
 	if (rc)
 		return rc;
+	gt_err_init(&err);
+	if (face->ops->prepare_premul(face->comm, &err)) {
+		gt_face_put(face);
+		return gt_say_err(call, &err);
+	}
 	made.dtype = (enum gt_dtype)dtype;
 	if (residence == GT_NCCL_SCALAR_HOST)
 		memcpy(&made.scalar.bits, scalar, gt_dtype_bytes(made.dtype));

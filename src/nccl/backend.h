@@ -55,6 +55,12 @@ struct gt_backend {
 	int (*await)(struct gt_backend_comm *comm, struct gt_err *err);
 
 	/*
+	 * An operator was made of a scalar: make the memory that operations
+	 * with such need.
+	 */
+	int (*prepare_premul)(struct gt_backend_comm *comm, struct gt_err *err);
+
+	/*
 	 * Put operations that start together on the stream, and return.  What
 	 * fails later shows in state().
 	 */

@@ -132,6 +132,24 @@ static int gt_lib_redop(struct gt_backend_comm *comm,
 		op->scalar.at ? GTOPO_SCALAR_DEVICE : GTOPO_SCALAR_HOST, redop);
 }
 
+/* An operator that nobody uses has what all need. */
+static int gt_lib_prepare_premul(struct gt_backend_comm *comm,
+				 struct gt_err *err)
+{
+	const float one = 1;
+	enum gtopo_op op;
+	int rc = gtopo_op_create_premul(comm->lib, comm->rank, &one,
+					GTOPO_FLOAT, GTOPO_SCALAR_HOST, &op);
+
+	if (!rc)
+		rc = gtopo_op_destroy(comm->lib, comm->rank, op);
+	return rc ? gt_err_set(err, GT_ESYS, NULL,
+			       "rank %d has no memory for what an operator "
+			       "multiplies",
+			       comm->rank)
+		  : GT_OK;
+}
+
 static int gt_lib_op(struct gt_backend_comm *comm,
 		     const struct gt_backend_op *op)
 {
@@ -339,6 +357,7 @@ const struct gt_backend gt_backend_lib = {
 	.name = "libgtopo",
 	.start = gt_lib_start,
 	.await = gt_lib_await,
+	.prepare_premul = gt_lib_prepare_premul,
 	.enqueue = gt_lib_enqueue,
 	.state = gt_lib_state,
 	.abort = gt_lib_abort,

@@ -50,8 +50,8 @@ int gt_door_open(struct gt_door *door, int *fd, struct gt_err *err)
 	return GT_OK;
 }
 
-int gt_door_find(const struct gt_door *door, struct gt_world_config *config,
-		 struct gt_err *err)
+int gt_door_find(const struct gt_door *door, const struct gt_secret *known,
+		 struct gt_world_config *config, struct gt_err *err)
 {
 	struct gt_net_address *address = &config->address;
 	struct sockaddr_in *four = (void *)&address->storage;
@@ -73,6 +73,10 @@ int gt_door_find(const struct gt_door *door, struct gt_world_config *config,
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "there is no address to meet at");
 	}
+	if (known)
+		return gt_secret_derive(known, door->secret,
+					sizeof(door->secret), &config->secret,
+					err);
 	memcpy(config->secret.bytes, door->secret, sizeof(door->secret));
 	config->secret.len = sizeof(door->secret);
 	return GT_OK;

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "nccl/say.h"
 #include "nccl/team.h"
+#include "world/close_on_fork.h"
 
 enum { GT_FACE_MAGIC = 0x67746f70, GT_FACE_LOOK_NS = 1000000 };
 
@@ -79,6 +80,7 @@ struct gt_face *gt_face_new(const struct gt_face_start *start,
 	struct ncclComm *handle = calloc(1, sizeof(*handle));
 	struct gt_face *face = calloc(1, sizeof(*face));
 
+	gt_close_on_fork_begin();
 	if (!handle || !face) {
 		free(handle);
 		free(face);

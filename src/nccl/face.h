@@ -43,6 +43,7 @@ struct gt_face {
 	_Atomic int refs;
 	uint32_t rank, size;
 	int device;
+	int shares_gpu; /* with another rank; set once, before `state` */
 	const struct gt_cuda *cuda;
 	const struct gt_backend *ops;
 	struct gt_config config;

@@ -1,12 +1,23 @@
 /* What a thread's group holds, and how it starts. */
 #include "nccl/group.h"
 
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "base/thread.h"
 #include "nccl/launch.h"
 #include "nccl/say.h"
+
+/*
+ * What one thread puts on the streams of one rank before it comes to the next
+ * must fit in the queue that a GPU has, of some thousand commands: it would
+ * wait there for ranks that it has not come to.  From either of these on, each
+ * GPU has a thread.
+ */
+enum { GT_GROUP_ALONE_OPS = 32, GT_GROUP_ALONE_BYTES = 64 << 20 };
 
 /* An operation that waits for the end of the group. */
 struct gt_group_op {
@@ -77,17 +88,22 @@ gt_nccl_result gt_group_add_op(struct gt_face *face,
 	return GT_NCCL_SUCCESS;
 }
 
-static void gt_group_drop(struct gt_group *group)
+static void gt_group_ops_free(struct gt_group_op **ops)
 {
 	struct gt_group_op *op;
 
-	gt_tasks_drop(group->tasks);
-	gt_tasks_drop(group->ends);
-	while ((op = group->ops)) {
-		group->ops = op->next;
+	while ((op = *ops)) {
+		*ops = op->next;
 		gt_face_put(op->face);
 		free(op);
 	}
+}
+
+static void gt_group_drop(struct gt_group *group)
+{
+	gt_tasks_drop(group->tasks);
+	gt_tasks_drop(group->ends);
+	gt_group_ops_free(&group->ops);
 	group->tasks = group->ends = NULL;
 }
 
@@ -111,26 +127,169 @@ static uint32_t gt_group_take(struct gt_group *group, struct gt_group_op **list)
 	return n;
 }
 
-static gt_nccl_result gt_group_launch(struct gt_group *group, const char *call)
-{
-	struct gt_group_op *list, *op;
-	uint32_t n = gt_group_take(group, &list), i = 0;
-	struct gt_launch_op *ops = calloc(n, sizeof(*ops));
-	gt_nccl_result rc =
-		ops ? GT_NCCL_SUCCESS
-		    : gt_say_error(GT_NCCL_SYSTEM_ERROR, "out of memory");
+/*
+ * One rank's operations in one communicator.  Those of a GPU stay in their
+ * order, which has to be the same everywhere; where ranks of a communicator
+ * share it, those of a stream do.
+ */
+struct gt_group_part {
+	struct gt_group_part *next;
+	struct gt_group_op *ops;
+	uint32_t n;
+	int device;
+	const void *stream; /* of ranks that share their GPU */
+	const char *call;
+	gt_nccl_result result;
+	char why[GT_FACE_TEXT_MAX]; /* of a failure in another thread */
+	pthread_t thread;
+	int has_thread;
+};
 
-	for (op = list; ops && op; op = op->next)
+static void gt_group_part_launch(struct gt_group_part *part)
+{
+	struct gt_launch_op *ops = calloc(part->n, sizeof(*ops));
+	uint32_t i = 0;
+
+	for (struct gt_group_op *op = part->ops; ops && op; op = op->next)
 		ops[i++] = op->what;
-	if (ops)
-		rc = gt_launch(list->face, ops, n, call);
+	part->result =
+		ops ? gt_launch(part->ops->face, ops, part->n, part->call)
+		    : gt_say_error(GT_NCCL_SYSTEM_ERROR, "out of memory");
 	free(ops);
-	while ((op = list)) {
-		list = op->next;
-		gt_face_put(op->face);
-		free(op);
+	gt_group_ops_free(&part->ops);
+}
+
+static int gt_group_part_is_like(const struct gt_group_part *a,
+				 const struct gt_group_part *b)
+{
+	return a->device == b->device && a->stream == b->stream;
+}
+
+/* Launch the part and those that have to follow it. */
+static void gt_group_part_follow(struct gt_group_part *first)
+{
+	struct gt_group_part *part;
+
+	for (part = first; part; part = part->next) {
+		if (!gt_group_part_is_like(first, part))
+			continue;
+		gt_group_part_launch(part);
+		if (part->result)
+			snprintf(part->why, sizeof(part->why), "%s",
+				 gt_say_last());
 	}
-	return rc;
+}
+
+static void *gt_group_part_main(void *arg)
+{
+	struct gt_group_part *first = arg;
+	const struct gt_face *face = first->ops->face;
+
+	/* To go back to a device that nobody uses would open it. */
+	face->cuda->use_device(face->device);
+	gt_group_part_follow(first);
+	return NULL;
+}
+
+static uint64_t gt_group_op_bytes(const struct gt_group_op *op)
+{
+	const struct gt_backend_op *what = &op->what.op;
+	uint64_t bytes = what->count * gt_dtype_bytes(what->dtype);
+
+	return what->kind == GT_BACKEND_ALLGATHER ||
+			       what->kind == GT_BACKEND_REDUCESCATTER
+		       ? bytes * op->face->size
+		       : bytes;
+}
+
+/* Is it more than fits in the queue of the rank's GPU? */
+static int gt_group_part_is_large(const struct gt_group_part *part)
+{
+	uint64_t left = GT_GROUP_ALONE_BYTES, bytes;
+
+	for (const struct gt_group_op *op = part->ops; op; op = op->next) {
+		bytes = gt_group_op_bytes(op);
+		if (bytes >= left)
+			return 1;
+		left -= bytes;
+	}
+	return part->n >= GT_GROUP_ALONE_OPS;
+}
+
+/* Another thread has another stream of that name. */
+static int gt_group_part_is_bound(const struct gt_group_part *part)
+{
+	const void *own = part->ops->face->cuda->own_stream;
+
+	for (const struct gt_group_op *op = part->ops; op; op = op->next)
+		if (own && op->what.stream == own)
+			return 1;
+	return 0;
+}
+
+/* Are there several GPUs, of which one could keep the thread? */
+static int gt_group_wants_threads(const struct gt_group_part *parts)
+{
+	int several = 0, large = 0, bound = 0;
+
+	for (const struct gt_group_part *at = parts; at; at = at->next) {
+		several |= !gt_group_part_is_like(parts, at);
+		large |= gt_group_part_is_large(at);
+		bound |= gt_group_part_is_bound(at);
+	}
+	return several && large && !bound;
+}
+
+/* Is there no part before it that it has to follow? */
+static int gt_group_part_leads(const struct gt_group_part *parts,
+			       const struct gt_group_part *part)
+{
+	while (!gt_group_part_is_like(parts, part))
+		parts = parts->next;
+	return parts == part;
+}
+
+/* A thread that cannot be had is one that the caller stands in for. */
+static void gt_group_parts_start(struct gt_group_part *parts)
+{
+	struct gt_group_part *part;
+	struct gt_err err;
+
+	gt_err_init(&err);
+	for (part = parts; part; part = part->next)
+		part->has_thread =
+			gt_group_part_leads(parts, part) &&
+			!gt_thread_start(&part->thread, gt_group_part_main,
+					 part, &err);
+	for (part = parts; err.code && part; part = part->next)
+		if (!part->has_thread && gt_group_part_leads(parts, part))
+			gt_group_part_follow(part);
+	for (part = parts; part; part = part->next)
+		if (part->has_thread)
+			pthread_join(part->thread, NULL);
+	for (part = parts; part; part = part->next)
+		if (part->result)
+			gt_say_error(part->result, "%s", part->why);
+}
+
+/* Divide the operations by rank; 0: memory ran out, and some are left. */
+static int gt_group_divide(struct gt_group *group, const char *call,
+			   struct gt_group_part **parts)
+{
+	struct gt_group_part *part;
+	struct gt_face *face;
+
+	while (group->ops && (part = calloc(1, sizeof(*part)))) {
+		part->n = gt_group_take(group, &part->ops);
+		face = part->ops->face;
+		part->call = call;
+		part->device = face->device;
+		if (face->shares_gpu)
+			part->stream = part->ops->what.stream;
+		*parts = part;
+		parts = &part->next;
+	}
+	return !group->ops;
 }
 
 /* Communicators that block and such that do not cannot be in one group. */
@@ -159,14 +318,36 @@ static gt_nccl_result gt_group_add_up(gt_nccl_result one, gt_nccl_result other)
 	return other && (!one || one == GT_NCCL_IN_PROGRESS) ? other : one;
 }
 
+/* Launch all ranks' operations. */
+static gt_nccl_result gt_group_launch(struct gt_group *group, const char *call)
+{
+	struct gt_group_part *parts = NULL, *part;
+	gt_nccl_result rc = GT_NCCL_SUCCESS;
+
+	if (!gt_group_divide(group, call, &parts))
+		rc = gt_say_error(GT_NCCL_SYSTEM_ERROR, "out of memory");
+	else if (gt_group_wants_threads(parts))
+		gt_group_parts_start(parts);
+	else
+		for (part = parts; part; part = part->next)
+			gt_group_part_launch(part);
+	gt_group_ops_free(&group->ops);
+	while ((part = parts)) {
+		parts = part->next;
+		rc = gt_group_add_up(rc, part->result);
+		gt_group_ops_free(&part->ops);
+		free(part);
+	}
+	return rc;
+}
+
 /* What is finalized in the group has its operations done first. */
 static gt_nccl_result gt_group_run(struct gt_group *group, const char *call)
 {
 	gt_nccl_result rc = gt_tasks_run(group->tasks);
 
 	group->tasks = NULL;
-	while (group->ops)
-		rc = gt_group_add_up(rc, gt_group_launch(group, call));
+	rc = gt_group_add_up(rc, gt_group_launch(group, call));
 	rc = gt_group_add_up(rc, gt_tasks_run(group->ends));
 	group->ends = NULL;
 	return rc;

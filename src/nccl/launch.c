@@ -38,6 +38,32 @@ static int gt_launch_is_new(const struct gt_launch_op *ops, uint32_t i)
 	return 1;
 }
 
+/* In a group all streams are captured, in one graph, or none. */
+static gt_nccl_result gt_launch_check_captures(const struct gt_face *face,
+					       const struct gt_launch_op *ops,
+					       uint32_t n, const char *call)
+{
+	unsigned long long first = 0, capture = 0;
+	int rc = 0;
+
+	for (uint32_t i = 0; !rc && n > 1 && i < n; i++) {
+		if (!gt_launch_is_new(ops, i))
+			continue;
+		rc = face->cuda->stream_capture(ops[i].stream, &capture);
+		if (!i)
+			first = capture;
+		if (!rc && capture != first)
+			return gt_say_error(GT_NCCL_INVALID_USAGE,
+					    "%s: some streams of rank %u's "
+					    "group are captured in another "
+					    "graph than others, or in none",
+					    call, face->rank);
+	}
+	return rc ? gt_say_error(GT_NCCL_CUDA_ERROR, "%s: %s", call,
+				 face->cuda->words(rc))
+		  : GT_NCCL_SUCCESS;
+}
+
 /*
  * Operations that are captured follow those of the same capture, and others
  * those that were not: a stream can wait for no event of another capture.
@@ -111,13 +137,44 @@ static int gt_launch_enqueue(struct gt_face *face,
 	return rc;
 }
 
+/* In their order, on the current device; an error of CUDA's or of `err`. */
+static int gt_launch_put(struct gt_face *face, const struct gt_launch_op *ops,
+			 uint32_t n, struct gt_err *err)
+{
+	struct gt_face_order *order;
+	int rc;
+
+	pthread_mutex_lock(&face->mutex);
+	rc = gt_launch_gather(face, ops, n, &order);
+	if (!rc && !gt_launch_enqueue(face, ops, n, err))
+		rc = gt_launch_spread(face, ops, n, order);
+	pthread_mutex_unlock(&face->mutex);
+	return rc;
+}
+
+/* Operations of which some may be on the streams end the communicator. */
+static gt_nccl_result gt_launch_fail(struct gt_face *face, int cuda_rc,
+				     const struct gt_err *err, const char *call)
+{
+	char words[GT_FACE_TEXT_MAX];
+	gt_nccl_result rc = cuda_rc                  ? GT_NCCL_CUDA_ERROR
+			    : err->code == GT_EINPUT ? GT_NCCL_INVALID_USAGE
+						     : GT_NCCL_SYSTEM_ERROR;
+
+	if (cuda_rc)
+		snprintf(words, sizeof(words), "%s: %s", call,
+			 face->cuda->words(cuda_rc));
+	else
+		gt_err_words(err, words, sizeof(words));
+	gt_face_fail(face, rc, words);
+	return rc;
+}
+
 gt_nccl_result gt_launch(struct gt_face *face, const struct gt_launch_op *ops,
 			 uint32_t n, const char *call)
 {
 	gt_nccl_result rc = gt_launch_check(face, ops, n, call);
-	int before, device, cuda_rc;
-	char words[GT_FACE_TEXT_MAX];
-	struct gt_face_order *order;
+	int before, device, cuda_rc = 0;
 	struct gt_err err;
 
 	if (rc)
@@ -126,23 +183,11 @@ gt_nccl_result gt_launch(struct gt_face *face, const struct gt_launch_op *ops,
 	before = face->cuda->device(&device) ? -1 : device;
 	if (before != face->device)
 		face->cuda->use_device(face->device);
-	pthread_mutex_lock(&face->mutex);
-	cuda_rc = gt_launch_gather(face, ops, n, &order);
-	if (!cuda_rc && !gt_launch_enqueue(face, ops, n, &err))
-		cuda_rc = gt_launch_spread(face, ops, n, order);
-	pthread_mutex_unlock(&face->mutex);
+	rc = gt_launch_check_captures(face, ops, n, call);
+	if (!rc)
+		cuda_rc = gt_launch_put(face, ops, n, &err);
 	if (before >= 0 && before != face->device)
 		face->cuda->use_device(before);
-	if (!cuda_rc && !err.code)
-		return GT_NCCL_SUCCESS;
-	if (cuda_rc)
-		snprintf(words, sizeof(words), "%s: %s", call,
-			 face->cuda->words(cuda_rc));
-	else
-		gt_err_words(&err, words, sizeof(words));
-	rc = cuda_rc                 ? GT_NCCL_CUDA_ERROR
-	     : err.code == GT_EINPUT ? GT_NCCL_INVALID_USAGE
-				     : GT_NCCL_SYSTEM_ERROR;
-	gt_face_fail(face, rc, words);
-	return rc;
+	return cuda_rc || err.code ? gt_launch_fail(face, cuda_rc, &err, call)
+				   : rc;
 }

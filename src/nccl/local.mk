@@ -48,6 +48,15 @@ endif
 # outlive whoever would unload it, and it calls its own functions even where
 # another NCCL has come before it.
 gtopo_nccl_so = libnccl.so.2
+noinst_LIBRARIES += libgtopo_nccl.a
+libgtopo_nccl_a_SOURCES = %D%/standard_files.c
+if HAVE_VERBS
+libgtopo_nccl_a_SOURCES += %D%/verbs_on_demand.c
+else
+EXTRA_DIST += %D%/verbs_on_demand.c
+endif
+libgtopo_nccl_a_CPPFLAGS = $(AM_CPPFLAGS) $(VERBS_CFLAGS)
+libgtopo_nccl_a_CFLAGS = $(AM_CFLAGS) -fPIC
 gtopo_nccl_objects = \
 	%D%/api_blocks.o \
 	%D%/api_comm.o \
@@ -57,13 +66,13 @@ gtopo_nccl_objects = \
 	%D%/api_op.o \
 	%D%/api_refused.o
 
-$(gtopo_nccl_so): libgtopo_core.a %D%/nccl.map
+$(gtopo_nccl_so): libgtopo_core.a libgtopo_nccl.a %D%/nccl.map
 	$(AM_V_CCLD)$(CC) $(AM_CFLAGS) $(CFLAGS) $(AM_LDFLAGS) $(LDFLAGS) \
 		-shared -Wl,-soname,$@ -Wl,--as-needed -Wl,-z,nodelete \
 		-Wl,-Bsymbolic-functions \
 		-Wl,--version-script,$(top_srcdir)/src/nccl/nccl.map \
-		-o $@ $(gtopo_nccl_objects) libgtopo_core.a \
-		$(NCCL_DEPENDENCIES) $(VERBS_LIBS) $(CUDA_LIBS) $(LIBS)
+		$(NCCL_WRAPS) -o $@ $(gtopo_nccl_objects) libgtopo_core.a \
+		libgtopo_nccl.a $(NCCL_DEPENDENCIES) libgtopo_nccl.a $(CUDA_LIBS) $(LIBS)
 
 all-local: $(gtopo_nccl_so)
 CLEANFILES += $(gtopo_nccl_so)

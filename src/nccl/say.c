@@ -50,6 +50,12 @@ static FILE *gt_say_open(const char *name)
 	return at < sizeof(path) ? fopen(path, "ae") : NULL;
 }
 
+/* A thread that is not in the child may have had it. */
+static void gt_say_fork_child(void)
+{
+	pthread_mutex_init(&gt_say_mutex, NULL);
+}
+
 static void gt_say_begin(void)
 {
 	static const struct {
@@ -63,6 +69,7 @@ static void gt_say_begin(void)
 	const char *word = getenv("NCCL_DEBUG");
 	const char *name = getenv("NCCL_DEBUG_FILE");
 
+	pthread_atfork(NULL, NULL, gt_say_fork_child);
 	for (size_t i = 0; word && i < sizeof(levels) / sizeof(*levels); i++)
 		if (!strcasecmp(word, levels[i].word))
 			gt_say_wanted = levels[i].level;
@@ -118,10 +125,10 @@ gt_nccl_result gt_say_error(gt_nccl_result result, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(gt_say_mine, sizeof(gt_say_mine), fmt, args);
 	va_end(args);
+	pthread_once(&gt_say_once, gt_say_begin);
 	pthread_mutex_lock(&gt_say_mutex);
 	memcpy(gt_say_any, gt_say_mine, sizeof(gt_say_any));
 	pthread_mutex_unlock(&gt_say_mutex);
-	pthread_once(&gt_say_once, gt_say_begin);
 	if (gt_say_wanted >= GT_SAY_WARN)
 		gt_say_line("error: ", gt_say_mine);
 	return result;

@@ -64,10 +64,12 @@ static int gt_task_equip(struct gt_face *face, struct gt_team *team,
 			 struct gt_err *err)
 {
 	struct gt_backend_comm *comm;
+	uint32_t one, other;
 	int rc = gt_task_check_gpus(team, err);
 
 	pthread_mutex_lock(&face->mutex);
 	face->team = team;
+	face->shares_gpu = gt_team_find_pair(team, &one, &other);
 	pthread_mutex_unlock(&face->mutex);
 	if (!rc)
 		rc = face->ops->start(team, face->cuda, &comm, err);

@@ -37,6 +37,8 @@ struct gt_team_seat {
 	uint32_t rank, size; /* 0: in no team */
 	struct gt_door door; /* of its rank 0 */
 	int listen_fd;       /* of its rank 0; -1: another one's */
+	/* What all that come in have known before. */
+	struct gt_secret known;
 };
 
 static void gt_team_config(struct gt_team *team, const _Atomic int *stop,
@@ -74,7 +76,9 @@ static int gt_team_introduce(struct gt_team *team,
 		memcpy(&card, parts[r].bytes, sizeof(card));
 		team->members[r] = card.member;
 		if (!r)
-			rc = gt_door_find(&card.engine, &team->engine, err);
+			rc = gt_door_find(&card.engine,
+					  gt_world_secret(team->world),
+					  &team->engine, err);
 	}
 	free(parts);
 	return rc;
@@ -118,7 +122,7 @@ static int gt_team_open(const struct gt_team_seat *seat,
 	config.has_door = 1;
 	config.listen_fd = seat->listen_fd;
 	if (team->size > 1)
-		rc = gt_door_find(&seat->door, &config, err);
+		rc = gt_door_find(&seat->door, &seat->known, &config, err);
 	else if (seat->listen_fd >= 0)
 		close(seat->listen_fd);
 	if (!rc && team->size > 1)
@@ -140,16 +144,17 @@ int gt_team_meet(const gt_nccl_id *id, uint32_t rank, uint32_t size,
 {
 	struct gt_team_seat seat = {
 		.rank = rank, .size = size, .listen_fd = -1};
-	int rc = GT_OK;
+	int rc = gt_uid_secret(id, &seat.known, err);
 
-	if (!rank && size > 1)
+	if (!rc && !rank && size > 1)
 		rc = gt_door_open(&seat.door, &seat.listen_fd, err);
 	if (!rc)
 		rc = gt_uid_meet(id, rank, size, stop, &seat.door, err);
 	if (!rc)
-		return gt_team_open(&seat, me, stop, team, err);
-	if (seat.listen_fd >= 0)
+		rc = gt_team_open(&seat, me, stop, team, err);
+	else if (seat.listen_fd >= 0)
 		close(seat.listen_fd);
+	gt_secret_wipe(&seat.known);
 	return rc;
 }
 
@@ -217,6 +222,8 @@ int gt_team_split(struct gt_team *parent, const struct gt_team_wish *wish,
 		bids[0] = own;
 	if (!rc && wish->colour >= 0)
 		gt_team_place(parent, bids, seat);
+	if (!rc && parent->world)
+		seat->known = *gt_world_secret(parent->world);
 	free(bids);
 	free(parts);
 	if (rc) {
@@ -235,6 +242,7 @@ int gt_team_enter(struct gt_team_seat *seat, const struct gt_team_member *me,
 {
 	int rc = gt_team_open(seat, me, stop, team, err);
 
+	gt_secret_wipe(&seat->known);
 	free(seat);
 	return rc;
 }
@@ -310,6 +318,7 @@ void gt_team_stay_out(struct gt_team_seat *seat)
 {
 	if (seat->listen_fd >= 0)
 		close(seat->listen_fd);
+	gt_secret_wipe(&seat->known);
 	free(seat);
 }
 

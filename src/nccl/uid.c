@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "nccl/uid_root.h"
+#include "world/close_on_fork.h"
 #include "world/listener.h"
 #include "world/world.h"
 
@@ -21,6 +22,7 @@ int gt_uid_new(gt_nccl_id *id, struct gt_err *err)
 	struct gt_uid_card card;
 	int fd, rc;
 
+	gt_close_on_fork_begin();
 	gt_uid_card_init(&card);
 	rc = gt_door_open(&card.door, &fd, err);
 	if (!rc)
@@ -69,6 +71,32 @@ static int gt_uid_wait(struct gt_wire *wire, const _Atomic int *stop,
 	}
 }
 
+/* Where the one listens that made the id, and its secret. */
+static int gt_uid_find(const gt_nccl_id *id, struct gt_world_config *config,
+		       struct gt_err *err)
+{
+	struct gt_uid_card card, own;
+
+	memcpy(&card, id->bytes, sizeof(card));
+	gt_uid_card_init(&own);
+	if (memcmp(card.magic, own.magic, sizeof(own.magic)) != 0)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "this is no unique id that gtopo made");
+	return gt_door_find(&card.door, NULL, config, err);
+}
+
+int gt_uid_secret(const gt_nccl_id *id, struct gt_secret *secret,
+		  struct gt_err *err)
+{
+	struct gt_world_config config;
+	int rc = gt_uid_find(id, &config, err);
+
+	if (!rc)
+		*secret = config.secret;
+	gt_secret_wipe(&config.secret);
+	return rc;
+}
+
 int gt_uid_meet(const gt_nccl_id *id, uint32_t rank, uint32_t size,
 		const _Atomic int *stop, struct gt_door *door,
 		struct gt_err *err)
@@ -80,16 +108,11 @@ int gt_uid_meet(const gt_nccl_id *id, uint32_t rank, uint32_t size,
 	struct gt_frame frame = {.type = GT_UID_CARD,
 				 .bytes = GT_NCCL_ID_BYTES};
 	struct gt_world_config config;
-	struct gt_uid_card card, own;
+	struct gt_uid_card own;
 	struct gt_wire wire;
-	int fd, rc;
+	int fd, rc = gt_uid_find(id, &config, err);
 
-	memcpy(&card, id->bytes, sizeof(card));
 	gt_uid_card_init(&own);
-	if (memcmp(card.magic, own.magic, sizeof(own.magic)) != 0)
-		return gt_err_set(err, GT_EINPUT, NULL,
-				  "this is no unique id that gtopo made");
-	rc = gt_door_find(&card.door, &config, err);
 	if (!rc)
 		rc = gt_listener_connect(&config.address, &config.secret,
 					 &answer, &deadline, &fd, err);

@@ -15,9 +15,14 @@
 #include "nccl/door.h"
 
 struct gt_err;
+struct gt_secret;
 
 /* Make an id, and start to listen. */
 int gt_uid_new(gt_nccl_id *id, struct gt_err *err);
+
+/* The secret that an id holds; GT_EINPUT for what is none. */
+int gt_uid_secret(const gt_nccl_id *id, struct gt_secret *secret,
+		  struct gt_err *err);
 
 /*
  * Come as one rank of `size` and wait, until *stop is set, for all others.  In

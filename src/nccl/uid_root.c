@@ -256,7 +256,8 @@ int gt_uid_root_start(const struct gt_door *door, int fd, struct gt_err *err)
 	struct gt_uid_root *root = calloc(1, sizeof(*root));
 	struct gt_world_config config;
 	pthread_t thread;
-	int rc = root ? gt_door_find(door, &config, err) : gt_err_nomem(err);
+	int rc = root ? gt_door_find(door, NULL, &config, err)
+		      : gt_err_nomem(err);
 
 	if (!rc) {
 		root->secret = config.secret;

@@ -31,20 +31,45 @@ static int gt_auth_random(unsigned char *bytes, size_t len)
 	return 1;
 }
 
-int gt_secret_make(struct gt_secret *secret, struct gt_err *err)
+/* Write so many raw bytes, which are wiped, in digits. */
+enum { GT_SECRET_RAW_BYTES = 32 };
+
+static void gt_secret_write(unsigned char raw[GT_SECRET_RAW_BYTES],
+			    struct gt_secret *secret)
 {
 	static const char digits[] = "0123456789abcdef";
-	unsigned char raw[32];
+
+	secret->len = 2 * GT_SECRET_RAW_BYTES;
+	for (size_t i = 0; i < GT_SECRET_RAW_BYTES; i++) {
+		secret->bytes[2 * i] = (unsigned char)digits[raw[i] >> 4];
+		secret->bytes[2 * i + 1] = (unsigned char)digits[raw[i] & 15];
+	}
+	OPENSSL_cleanse(raw, GT_SECRET_RAW_BYTES);
+}
+
+int gt_secret_make(struct gt_secret *secret, struct gt_err *err)
+{
+	unsigned char raw[GT_SECRET_RAW_BYTES];
 
 	if (!gt_auth_random(raw, sizeof(raw)))
 		return gt_err_set(err, GT_ESYS, NULL,
 				  "the system has no random numbers");
-	secret->len = 2 * sizeof(raw);
-	for (size_t i = 0; i < sizeof(raw); i++) {
-		secret->bytes[2 * i] = (unsigned char)digits[raw[i] >> 4];
-		secret->bytes[2 * i + 1] = (unsigned char)digits[raw[i] & 15];
-	}
-	OPENSSL_cleanse(raw, sizeof(raw));
+	gt_secret_write(raw, secret);
+	return GT_OK;
+}
+
+/* No greeting and answer is so short, so this is no MAC of theirs. */
+int gt_secret_derive(const struct gt_secret *from, const void *bytes,
+		     size_t len, struct gt_secret *secret, struct gt_err *err)
+{
+	unsigned char raw[GT_SECRET_RAW_BYTES];
+	unsigned int made = 0;
+
+	if (!HMAC(EVP_sha256(), from->bytes, (int)from->len, bytes, len, raw,
+		  &made) ||
+	    made != sizeof(raw))
+		return gt_err_set(err, GT_ESYS, NULL, "cannot make a secret");
+	gt_secret_write(raw, secret);
 	return GT_OK;
 }
 

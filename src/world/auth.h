@@ -63,6 +63,13 @@ int gt_secret_read(struct gt_secret *secret, const char *path,
 void gt_secret_wipe(struct gt_secret *secret);
 
 /*
+ * Make another secret of one that both sides know and of bytes that anybody may
+ * hear, which say which one it is.
+ */
+int gt_secret_derive(const struct gt_secret *from, const void *bytes,
+		     size_t len, struct gt_secret *secret, struct gt_err *err);
+
+/*
  * Make a greeting with a fresh nonce; 0 when the system has no random numbers.
  */
 int gt_auth_greet(struct gt_auth_greeting *greeting);

@@ -5,6 +5,8 @@ gtopo_core_sources += \
 	%D%/auth.h \
 	%D%/children.c \
 	%D%/children.h \
+	%D%/close_on_fork.c \
+	%D%/close_on_fork.h \
 	%D%/door.c \
 	%D%/failure.c \
 	%D%/fork.c \

@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "world/close_on_fork.h"
 
 enum {
 	GT_NET_BACKLOG = 1024,
@@ -201,6 +202,7 @@ void gt_net_text(const struct gt_net_address *address,
 
 static int gt_net_set_flags(int fd)
 {
+	gt_close_on_fork_mark(fd);
 	return fcntl(fd, F_SETFD, FD_CLOEXEC) || fcntl(fd, F_SETFL, O_NONBLOCK);
 }
 

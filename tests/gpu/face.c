@@ -1,12 +1,12 @@
 /*
- * libnccl.so.2 on GPUs: face [RANKS [processes|threads|groups]].  What a
+ * libnccl.so.2 on GPUs: face [RANKS [processes|threads|groups|queues]].  What a
  * program does that was compiled against nccl.h: collectives of several types
  * on two streams, messages in a ring, an operator with a scalar, a split, an
  * abort; and two communicators that each rank uses in an order of its own.
  * Ranks have a process each, or threads of one, or one thread that calls for
- * all of them in groups.  Exits with 77 where there are fewer GPUs, unless
- * NCCL_MULTI_RANK_GPU_ENABLE lets ranks share one, and with 1 for a wrong
- * result.
+ * all of them in groups, with queues also more than a GPU's queue holds.  Exits
+ * with 77 where there are fewer GPUs, unless NCCL_MULTI_RANK_GPU_ENABLE lets
+ * ranks share one, and with 1 for a wrong result.
  */
 #include <cuda_runtime_api.h>
 #include <pthread.h>
@@ -24,6 +24,7 @@ enum { MOST = 16, INT32 = 2, FLOAT = 7, SUM = 0, MAX = 2, MIN = 3, SKIP = 77 };
 enum {
 	ELEMENTS = 4 << 20, /* of a buffer */
 	LARGE = 24 << 20,   /* more than goes at once (GTOPO_REGION_MIB) */
+	QUEUED = 500,       /* operations of one group */
 	MIXED = 400,        /* operations of each of two communicators */
 	MIXED_MOST = 100000,
 };
@@ -361,7 +362,36 @@ static void reduce_together(struct rank *ranks, int size, size_t n)
 	}
 }
 
-static int run_groups(int size)
+/*
+ * More commands for each rank than its GPU's queue has room for, of which the
+ * first wait for the next rank's.
+ */
+static void fill_queues(struct rank *ranks, int size, size_t n)
+{
+	int me = -1;
+
+	for (int r = 0; r < size; r++) {
+		choose_gpu(r, size);
+		fill(r, &ranks[r].gpu, n);
+	}
+	IS(!ncclGroupStart());
+	for (int r = 0; r < size; r++)
+		for (int k = 0; k < QUEUED; k++)
+			IS(!ncclAllReduce(
+				k ? ranks[r].gpu.out : ranks[r].gpu.in,
+				ranks[r].gpu.out, n, INT32, MAX,
+				ranks[r].gpu.comm, ranks[r].gpu.streams[0]));
+	IS(!ncclGroupEnd());
+	for (int r = 0; r < size; r++) {
+		choose_gpu(r, size);
+		fetch(r, &ranks[r].gpu, n);
+		for (size_t i = 0; i < n; i++)
+			IS(ranks[r].gpu.host[i] ==
+			   3 * (size - 1) + (int)(i % 1000));
+	}
+}
+
+static int run_groups(int size, int queues)
 {
 	struct rank ranks[MOST] = {0};
 	int me = -1;
@@ -380,6 +410,8 @@ static int run_groups(int size)
 	for (size_t n = 1; n <= ELEMENTS; n *= 4)
 		reduce_together(ranks, size, n);
 	reduce_together(ranks, size, LARGE - 3);
+	if (queues)
+		fill_queues(ranks, size, ELEMENTS / 4);
 	for (int r = 0; r < size; r++)
 		IS(!ncclCommDestroy(ranks[r].gpu.comm));
 	printf("%d ranks of one thread: all right\n", size);
@@ -439,8 +471,8 @@ int main(int argc, char **argv)
 	IS(size >= 2 && size <= MOST);
 	if (!strcmp(how, "threads"))
 		return run_threads(size);
-	if (!strcmp(how, "groups"))
-		return run_groups(size);
+	if (!strcmp(how, "groups") || !strcmp(how, "queues"))
+		return run_groups(size, !strcmp(how, "queues"));
 	IS(!strcmp(how, "processes"));
 	return run_processes(size);
 }

@@ -49,7 +49,7 @@ library_checks() {
 		words='processes: all right'
 		check 60 "NCCL's face in $n processes" 0 \
 			env LD_LIBRARY_PATH="$root:$here" "$face" "$n"
-		for how in threads groups; do
+		for how in threads groups queues; do
 			words="$n .*: all right"
 			check 60 "NCCL's face, $n ranks of one process: $how" 0 \
 				env LD_LIBRARY_PATH="$root:$here" \

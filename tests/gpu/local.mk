@@ -15,7 +15,8 @@ check_PROGRAMS += %D%/face %D%/library %D%/matrix
 %C%_matrix_LDADD = $(gtopo_LDADD)
 cli_tests += %D%/run.sh
 endif
-EXTRA_DIST += %D%/run.sh %D%/blocks.sh %D%/face_torch.py %D%/frame.sh \
+EXTRA_DIST += %D%/run.sh %D%/blocks.sh %D%/clients.py %D%/clients.sh \
+	%D%/face_torch.py %D%/frame.sh \
 	%D%/library.sh \
 	%D%/process.sh %D%/processes.sh %D%/race.sh %D%/shared.sh \
 	%D%/staged.sh %D%/verbs.sh

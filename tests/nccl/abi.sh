@@ -26,12 +26,15 @@ soname() {
 		readelf -d "$lib" | grep -i soname
 }
 
-# What a wheel or a container has, but for these two: jansson where no archive
-# can be part of a shared library, and verbs, which is not loaded on demand.
+# What a wheel or a container has, and besides only what no archive was found
+# of that can be part of a shared library.
 needed() {
+	local beside='^$'
+	grep -q "^NCCL_DEPENDENCIES=.*JANSSON_LIBS" "$build/config.log" &&
+		beside='^libjansson\.so'
 	readelf -d "$lib" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' |
 		grep -vE '^(libc|libm|libdl|librt|libpthread)\.so|^ld-linux' |
-		grep -vE '^lib(jansson|ibverbs)\.so'
+		grep -vE "$beside"
 }
 
 preloaded() { # COMMAND... that prints nothing

@@ -3,6 +3,7 @@ nccl_simulated = %D%/client.h %D%/simcuda.c %D%/simcuda.h
 nccl_ldflags = $(AM_LDFLAGS) -rdynamic -Wl,-rpath,$(abs_top_builddir)
 nccl_ldadd = libnccl.so.2 $(CMOCKA_LIBS)
 unit_tests += \
+	%D%/test_clients \
 	%D%/test_faults \
 	%D%/test_groups \
 	%D%/test_interleave \
@@ -10,6 +11,9 @@ unit_tests += \
 	%D%/test_ranks \
 	%D%/test_shrink \
 	%D%/test_split
+%C%_test_clients_SOURCES = %D%/test_clients.c $(nccl_simulated)
+%C%_test_clients_LDADD = $(nccl_ldadd)
+%C%_test_clients_LDFLAGS = $(nccl_ldflags)
 %C%_test_faults_SOURCES = %D%/test_faults.c $(nccl_simulated)
 %C%_test_faults_LDADD = $(nccl_ldadd)
 %C%_test_faults_LDFLAGS = $(nccl_ldflags)

@@ -19,6 +19,7 @@ struct sim_stream {
 	pthread_cond_t changed;
 	pthread_t thread;
 	struct sim_item *first, **last;
+	int items; /* that are not done */
 	int busy, quit;
 	unsigned long long capture;
 };
@@ -39,12 +40,18 @@ struct sim_mark {
 };
 
 static _Thread_local int sim_device;
+static _Atomic int sim_room; /* items of a stream; 0: any number */
 static pthread_mutex_t sim_mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct sim_stream *sim_defaults[SIM_DEVICES];
 
 void sim_use_device(int device)
 {
 	sim_device = device;
+}
+
+void sim_stream_room(int items)
+{
+	sim_room = items;
 }
 
 static void *sim_stream_main(void *arg)
@@ -68,6 +75,7 @@ static void *sim_stream_main(void *arg)
 		free(item);
 		pthread_mutex_lock(&stream->mutex);
 		stream->busy = 0;
+		stream->items--;
 		pthread_cond_broadcast(&stream->changed);
 	}
 	pthread_mutex_unlock(&stream->mutex);
@@ -111,6 +119,9 @@ void sim_stream_call(void *arg, void (*fn)(void *arg), void *data)
 	item->fn = fn;
 	item->arg = data;
 	pthread_mutex_lock(&stream->mutex);
+	while (sim_room && stream->items >= sim_room)
+		pthread_cond_wait(&stream->changed, &stream->mutex);
+	stream->items++;
 	*stream->last = item;
 	stream->last = &item->next;
 	pthread_cond_broadcast(&stream->changed);

@@ -29,6 +29,12 @@ int sim_stream_is_idle(void *stream);
  */
 void sim_stream_capture(void *stream, unsigned long long id);
 
+/*
+ * From now on a stream holds so many commands that are not done, and who puts
+ * one more on it waits, as for the queue of a GPU; 0: any number.
+ */
+void sim_stream_room(int items);
+
 /* Call fn when the stream has come to it. */
 void sim_stream_call(void *stream, void (*fn)(void *arg), void *arg);
 

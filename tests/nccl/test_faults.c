@@ -135,6 +135,65 @@ static void case_abort_operation(void **state)
 	sim_stream_free(stream);
 }
 
+static void *finalize_main(void *arg)
+{
+	struct waiter *w = arg;
+
+	w->began = 1;
+	w->result = ncclCommFinalize(w->comm);
+	return NULL;
+}
+
+/* Who finalizes waits for its operations, until an abort ends them. */
+static void case_abort_finalize(void **state)
+{
+	struct waiter w = {.size = 2};
+	void *comms[2], *stream = sim_stream_new();
+	int one = 1, out = 0;
+	long since;
+
+	(void)state;
+	make_two(comms);
+	OK(ncclAllReduce(&one, &out, 1, INT32, SUM, comms[0], stream));
+	w.comm = comms[0];
+	start(&w, finalize_main);
+	since = now_ms();
+	OK(ncclCommAbort(comms[0]));
+	pthread_join(w.thread, NULL);
+	print_message("an abort ended finalize in %ld ms\n", now_ms() - since);
+	IS(now_ms() - since < MOST_MS);
+	sim_stream_sync(stream);
+	OK(ncclCommAbort(comms[1]));
+	sim_stream_free(stream);
+}
+
+/* Programs end without a word, some with operations that never end. */
+static void case_exit(void **state)
+{
+	int status;
+	long since = now_ms();
+	pid_t pid;
+
+	(void)state;
+	for (int hangs = 0; hangs < 2; hangs++) {
+		fflush(NULL);
+		pid = fork();
+		if (!pid) {
+			void *comms[2];
+			int one = 1, out = 0;
+
+			make_two(comms);
+			if (hangs)
+				OK(ncclAllReduce(&one, &out, 1, INT32, SUM,
+						 comms[0], sim_stream_new()));
+			exit(0);
+		}
+		IS(waitpid(pid, &status, 0) == pid && status == 0);
+	}
+	print_message("both ended in %ld ms\n", now_ms() - since);
+	IS(now_ms() - since < MOST_MS);
+}
+
 /* Destroyed in any order, with an operation under way: nobody waits. */
 static void case_destroy(void **state)
 {
@@ -251,9 +310,12 @@ static void case_fork(void **state)
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
+		/* Before there are threads, as it forks. */
+		cmocka_unit_test(case_exit),
 		cmocka_unit_test(case_abort_init),
 		cmocka_unit_test(case_abort_split),
 		cmocka_unit_test(case_abort_operation),
+		cmocka_unit_test(case_abort_finalize),
 		cmocka_unit_test(case_destroy),
 		cmocka_unit_test(case_mismatch),
 		cmocka_unit_test(case_misfits),

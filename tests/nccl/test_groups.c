@@ -44,6 +44,68 @@ static void case_one_thread(void **state)
 	sim_use_device(0);
 }
 
+enum { LARGE_OPS = 32, LARGE_BYTES = 64 << 20 };
+
+/* Give each rank of one thread its part of something large, in one group. */
+static void call_large(void **comms, void **streams, uint8_t *bytes, int n)
+{
+	OK(ncclGroupStart());
+	for (int r = 0; r < RANKS; r++)
+		for (int i = 0; i < n; i++)
+			OK(ncclBcast(bytes + (size_t)r * LARGE_BYTES +
+					     (n > 1 ? i : 0),
+				     n > 1 ? 1 : LARGE_BYTES, UINT8, 1,
+				     comms[r], streams[r]));
+	OK(ncclGroupEnd());
+	for (int r = 0; r < RANKS; r++)
+		sim_stream_sync(streams[r]);
+}
+
+/*
+ * Streams hold one command: who has filled one waits, and the thread must not
+ * wait so for ranks that it has not come to.  Rank 2's two communicators have
+ * one stream.
+ */
+static void case_full_queues(void **state)
+{
+	void *comms[RANKS], *streams[RANKS], *other[2];
+	uint8_t *bytes = calloc(RANKS, LARGE_BYTES);
+	int in[2] = {1, 2}, out[2] = {0};
+
+	(void)state;
+	IS(bytes);
+	OK(ncclCommInitAll(comms, RANKS, NULL));
+	OK(ncclCommInitAll(other, 2, (int[2]){2, 0}));
+	for (int r = 0; r < RANKS; r++)
+		streams[r] = sim_stream_new();
+	sim_stream_room(1);
+	for (int i = 0; i < LARGE_OPS; i++)
+		bytes[LARGE_BYTES + i] = (uint8_t)(i + 1);
+	call_large(comms, streams, bytes, LARGE_OPS);
+	IS(!memcmp(bytes, bytes + 2 * (size_t)LARGE_BYTES, LARGE_BYTES));
+	IS(bytes[LARGE_OPS - 1] == LARGE_OPS);
+	bytes[2 * (size_t)LARGE_BYTES - 1] = 9;
+	OK(ncclGroupStart());
+	call_large(comms, streams, bytes, 1);
+	for (int i = 0; i < 2; i++)
+		OK(ncclAllReduce(&in[i], &out[i], 1, INT32, SUM, other[i],
+				 streams[i ? 0 : 2]));
+	OK(ncclGroupEnd());
+	for (int r = 0; r < RANKS; r++) {
+		sim_stream_sync(streams[r]);
+		IS(bytes[(r + 1) * (size_t)LARGE_BYTES - 1] == 9);
+	}
+	IS(out[0] == 3 && out[1] == 3);
+	sim_stream_room(0);
+	for (int r = 0; r < RANKS; r++) {
+		OK(ncclCommDestroy(comms[r]));
+		sim_stream_free(streams[r]);
+	}
+	for (int i = 0; i < 2; i++)
+		OK(ncclCommDestroy(other[i]));
+	free(bytes);
+}
+
 /* A refused call says so at once, and nothing of the group starts. */
 static void body_refused(struct rank *rank)
 {
@@ -162,6 +224,38 @@ static void body_captures(struct rank *rank)
 	sim_stream_free(other);
 }
 
+/* A group of which a part is captured is refused, and nothing is spoilt. */
+static void body_captured_in_part(struct rank *rank)
+{
+	void *graph = sim_stream_new();
+	int one = 1, out = 0, other = 0, state;
+
+	for (unsigned long long id = 1; id <= 2; id++) {
+		sim_stream_capture(graph, 7);
+		sim_stream_capture(rank->stream, id == 1 ? 0 : 8);
+		OK(ncclGroupStart());
+		OK(ncclAllReduce(&one, &out, 1, INT32, SUM, rank->comm, graph));
+		OK(ncclAllReduce(&one, &other, 1, INT32, SUM, rank->comm,
+				 rank->stream));
+		WANT(USAGE, ncclGroupEnd());
+		IS(strstr(ncclGetLastError(NULL), "captured in another graph"));
+	}
+	sim_stream_capture(graph, 0);
+	sim_stream_capture(rank->stream, 0);
+	OK(ncclCommGetAsyncError(rank->comm, &state));
+	IS(state == SUCCESS && !out && !other);
+	OK(ncclAllReduce(&one, &out, 1, INT32, SUM, rank->comm, graph));
+	sim_stream_sync(graph);
+	IS(out == RANKS);
+	sim_stream_free(graph);
+}
+
+static void case_captured_in_part(void **state)
+{
+	(void)state;
+	ranks_run(RANKS, body_captured_in_part);
+}
+
 static void case_captures(void **state)
 {
 	(void)state;
@@ -248,9 +342,11 @@ int main(void)
 {
 	const struct CMUnitTest cases[] = {
 		cmocka_unit_test(case_one_thread),
+		cmocka_unit_test(case_full_queues),
 		cmocka_unit_test(case_refused),
 		cmocka_unit_test(case_streams),
 		cmocka_unit_test(case_captures),
+		cmocka_unit_test(case_captured_in_part),
 		cmocka_unit_test(case_many),
 		cmocka_unit_test(case_nonblocking),
 	};

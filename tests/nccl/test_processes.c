@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -20,6 +21,8 @@ struct process {
 	pid_t pid;
 	int door; /* the id comes through it */
 };
+
+enum { CHILD_S = 40 };
 
 /* What a process does, with its number, of how many. */
 typedef void process_body(int p, int n, const id_t128 *id);
@@ -224,6 +227,34 @@ static void body_dies_idle(int p, int n, const id_t128 *id)
 	want_remote(comm);
 }
 
+static _Atomic int *heard; /* all processes' */
+
+/* A child that outlives its rank, as loaders of data do, has no connection. */
+static void body_dies_with_child(int p, int n, const id_t128 *id)
+{
+	struct timespec since, now;
+	void *comm;
+	pid_t child;
+
+	sim_use_device(p);
+	OK(ncclCommInitRank(&comm, n, *id, p));
+	meet(comm, n);
+	child = p == 1 ? fork() : -1;
+	if (!child) {
+		/* If nobody hears of the rank, they hear this end. */
+		for (int i = 0; i < CHILD_S * 100 && !*heard; i++)
+			usleep(10000);
+		_exit(0);
+	}
+	if (p == 1)
+		die();
+	clock_gettime(CLOCK_MONOTONIC, &since);
+	want_remote(comm);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	*heard = 1;
+	IS(now.tv_sec - since.tv_sec < CHILD_S / 2);
+}
+
 /*
  * Wait until the process that made the id has let this one in, which it tells
  * by its proof: from then on it sees this one's end.
@@ -320,6 +351,16 @@ static void case_killed_idle(void **state)
 	run_all(3, 1, body_dies_idle);
 }
 
+static void case_killed_with_child(void **state)
+{
+	(void)state;
+	heard = mmap(NULL, sizeof(*heard), PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	IS(heard != MAP_FAILED);
+	run_all(3, 1, body_dies_with_child);
+	munmap((void *)heard, sizeof(*heard));
+}
+
 static void case_killed_in_init(void **state)
 {
 	(void)state;
@@ -339,6 +380,7 @@ int main(void)
 		cmocka_unit_test(case_hosts),
 		cmocka_unit_test(case_killed_in_operation),
 		cmocka_unit_test(case_killed_idle),
+		cmocka_unit_test(case_killed_with_child),
 		cmocka_unit_test(case_killed_in_init),
 		cmocka_unit_test(case_killed_in_split),
 		cmocka_unit_test(case_goes_on),

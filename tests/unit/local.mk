@@ -70,7 +70,7 @@ unit_tests += \
 # RDMA devices are simulated.
 tests_unit_exec_link_test_link_SOURCES = %D%/exec/link/test_link.c
 if HAVE_VERBS
-unit_tests += %D%/exec/link/verbs/test_verbs
+unit_tests += %D%/exec/link/verbs/test_verbs %D%/nccl/test_verbs_on_demand
 tests_unit_exec_link_test_link_SOURCES += $(soft_verbs)
 endif
 
@@ -79,6 +79,7 @@ if HAVE_CUDA
 unit_tests += \
 	%D%/exec/cuda/device/test_host_memory \
 	%D%/exec/cuda/device/test_peers \
+	%D%/exec/cuda/device/test_regions \
 	%D%/exec/cuda/p2p/test_copy_engine \
 	%D%/exec/cuda/p2p/test_detour \
 	%D%/exec/cuda/p2p/test_detour_buffers \
@@ -121,6 +122,4 @@ tests_unit_search_test_random_machines_SOURCES = \
 tests_unit_plan_simulate_test_mutate_SOURCES = \
 	%D%/plan/simulate/test_mutate.c %D%/oracle.c %D%/oracle.h
 tests_unit_plan_check_test_mutate_plan_SOURCES = \
-	%D%/nccl/test_config \
-	%D%/nccl/test_uid \
 	%D%/plan/check/test_mutate_plan.c %D%/oracle.c %D%/oracle.h

@@ -250,34 +250,45 @@ static cudaError_t gt_piece_enqueue(struct gt_engine *engine,
 	return (cudaError_t)gt_cuda_enqueue(engine, &part, rank, 1);
 }
 
+uint32_t gt_cuda_pieces_number(const struct gt_engine *engine,
+			       const struct gt_exec_request *req)
+{
+	uint64_t each = engine->piece_count;
+
+	return each < req->count ? (uint32_t)((req->count + each - 1) / each)
+				 : 1;
+}
+
 /*
  * All ranks put pieces in the same order, and nothing of one waits for a later
  * one, so they end in whatever way streams share queues.
  */
 int gt_cuda_pieces_enqueue(struct gt_engine *engine,
-			   const struct gt_exec_request *req, uint32_t rank)
+			   const struct gt_exec_request *req, uint32_t rank,
+			   uint32_t first, uint32_t n)
 {
-	struct gt_piece piece = {0, engine->piece_count};
+	uint32_t number = gt_cuda_pieces_number(engine, req), k = first;
+	uint32_t end = n < number - first ? first + n : number;
 	struct gt_cuda_rank *me = &engine->ranks[rank];
-	int lanes = piece.count < req->count && gt_pieces_have_lanes(engine);
+	int lanes = number > 1 && gt_pieces_have_lanes(engine);
 	cudaStream_t streams[2] = {me->stream, lanes ? me->second : NULL};
 	cudaError_t rc = cudaSuccess;
 
-	if (lanes)
+	if (lanes && !first)
 		rc = gt_lane_after(me, streams[1], streams[0]);
-	for (uint32_t k = 0; rc == cudaSuccess; k++) {
+	for (; rc == cudaSuccess && k < end; k++) {
+		struct gt_piece piece = {k * engine->piece_count,
+					 engine->piece_count};
+
 		if (piece.count > req->count - piece.first)
 			piece.count = req->count - piece.first;
 		engine->lane = lanes ? k % 2 : 0;
 		me->stream = streams[engine->lane];
 		rc = gt_piece_enqueue(engine, req, &piece, rank);
-		piece.first += piece.count;
-		if (piece.first >= req->count)
-			break;
 	}
 	engine->lane = 0;
 	me->stream = streams[0];
-	if (lanes && rc == cudaSuccess)
+	if (lanes && rc == cudaSuccess && end == number)
 		rc = gt_lane_after(me, streams[0], streams[1]);
 	return (int)rc;
 }

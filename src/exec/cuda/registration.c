@@ -330,3 +330,10 @@ int gt_registrations_open(struct gt_engine *engine, uint64_t number,
 	free(exchange);
 	return rc;
 }
+
+/* To close what is open would wait for what runs. */
+void gt_registrations_refuse(struct gt_engine *engine, uint64_t number)
+{
+	for (uint32_t r = 0; r < engine->plan->nranks; r++)
+		(*gt_registration_find(engine, r, number))->refused = 1;
+}

@@ -59,4 +59,7 @@ void gt_registrations_close_left(struct gt_engine *engine);
 int gt_registrations_open(struct gt_engine *engine, uint64_t number,
 			  struct gt_err *err);
 
+/* All processes, which have met, do without what they have opened. */
+void gt_registrations_refuse(struct gt_engine *engine, uint64_t number);
+
 #endif

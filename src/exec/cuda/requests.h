@@ -25,6 +25,9 @@ int gt_cuda_choose_algo(const struct gt_engine *engine,
  */
 int gt_cuda_reserve(struct gt_engine *engine, struct gt_err *err);
 
+/* What sums of multiplied inputs need besides; no meeting. */
+int gt_cuda_reserve_premul(struct gt_engine *engine, struct gt_err *err);
+
 /* When buffers of so many bytes were registered: a meeting, too. */
 int gt_cuda_reserve_more(struct gt_engine *engine, uint64_t bytes,
 			 struct gt_err *err);
@@ -42,9 +45,17 @@ int gt_cuda_pieces_prepare(struct gt_engine *engine,
 			   const struct gt_exec_request *req,
 			   struct gt_err *err);
 
-/* Put a rank's part of all pieces on its stream; a cudaError_t. */
+/* In how many pieces the request goes. */
+uint32_t gt_cuda_pieces_number(const struct gt_engine *engine,
+			       const struct gt_exec_request *req);
+
+/*
+ * Put a rank's part of n pieces, or of those that are left, on its stream; all
+ * of them in turn, from 0 on; a cudaError_t.
+ */
 int gt_cuda_pieces_enqueue(struct gt_engine *engine,
-			   const struct gt_exec_request *req, uint32_t rank);
+			   const struct gt_exec_request *req, uint32_t rank,
+			   uint32_t first, uint32_t n);
 
 /*
  * enqueue.c: one request on the ranks' streams, by whatever it was chosen to

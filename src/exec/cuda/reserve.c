@@ -71,6 +71,16 @@ static int gt_reserve_agree(struct gt_engine *engine, struct gt_err *err)
 	return rc;
 }
 
+/* The kernels of flows, and that multiplies, for all types. */
+static int gt_reserve_kernels(struct gt_engine *engine, struct gt_err *err)
+{
+	int rc = GT_OK;
+
+	for (int dtype = 0; !rc && dtype < GT_NDTYPES; dtype++)
+		rc = gt_cuda_p2p_load(engine, (enum gt_dtype)dtype, err);
+	return rc;
+}
+
 /* Buffers of flows, and their kernels for all types. */
 static int gt_reserve_flows(struct gt_engine *engine, struct gt_err *err)
 {
@@ -120,6 +130,29 @@ int gt_cuda_reserve_more(struct gt_engine *engine, uint64_t bytes,
 	return rc ? rc : gt_cuda_detour_reserve(engine, err);
 }
 
+/*
+ * Flows of several processes have it from the start, since making it is a
+ * meeting for them.
+ */
+int gt_cuda_reserve_premul(struct gt_engine *engine, struct gt_err *err)
+{
+	const struct gt_exec_request any = {
+		.streams = (void *const *)&engine->ranks->own};
+	uint64_t mib;
+	int rc = engine->regions[GT_CUDA_PREMUL].at
+			 ? GT_OK
+			 : gt_reserve_kernels(engine, err);
+
+	if (rc || engine->regions[GT_CUDA_PREMUL].at)
+		return rc;
+	rc = gt_reserve_read(&mib, err);
+	return rc ? rc
+		  : gt_cuda_region_grow(engine, GT_CUDA_PREMUL,
+					(mib << GT_RESERVE_MIB_BITS) +
+						GT_RESERVE_EDGE_BYTES,
+					&any, err);
+}
+
 int gt_cuda_reserve(struct gt_engine *engine, struct gt_err *err)
 {
 	int flows = engine->group.world && engine->all_peers_reachable &&
@@ -135,5 +168,9 @@ int gt_cuda_reserve(struct gt_engine *engine, struct gt_err *err)
 	/* Graphs keep addresses of FIFOs: those of links are made here. */
 	if (!rc)
 		rc = gt_cuda_connect_all(engine, err);
-	return rc ? rc : gt_cuda_kernels_load_all(engine, err);
+	if (!rc)
+		rc = gt_cuda_kernels_load_all(engine, err);
+	/* What goes by the plan's steps may be multiplied before, too. */
+	return rc || !engine->group.world ? rc
+					  : gt_reserve_kernels(engine, err);
 }

@@ -21,6 +21,8 @@ enum {
 	GT_STREAM_NEWS_MS = 1000,   /* until one hears who is gone */
 	GT_STREAM_SPIN_NS = 200000, /* of a wait, before it sleeps in between */
 	GT_STREAM_SLEEP_NS = 20000,
+	/* That one rank puts on its stream before the next one does. */
+	GT_STREAM_TURN_PIECES = 4,
 };
 
 /* A thread's settings from before it came here are kept, to be put back. */
@@ -64,10 +66,11 @@ static int gt_stream_reaches_peers(const struct gt_engine *engine)
 		engine->choice.protocol == GT_PROTOCOL_CE);
 }
 
-/* Launch a rank's part. */
+/* Launch a rank's part of some pieces. */
 static int gt_stream_launch_rank(struct gt_engine *engine,
 				 const struct gt_exec_request *req,
-				 uint32_t rank, struct gt_err *err)
+				 uint32_t rank, uint32_t piece,
+				 struct gt_err *err)
 {
 	struct gt_cuda_rank *me = &engine->ranks[rank];
 	struct gt_exec_request seen = *req;
@@ -77,7 +80,8 @@ static int gt_stream_launch_rank(struct gt_engine *engine,
 		seen.buffers = gt_user_buffers_seen_by(engine, rank);
 	me->stream = req->streams[rank];
 	if (rc == cudaSuccess)
-		rc = (cudaError_t)gt_cuda_pieces_enqueue(engine, &seen, rank);
+		rc = (cudaError_t)gt_cuda_pieces_enqueue(
+			engine, &seen, rank, piece, GT_STREAM_TURN_PIECES);
 	me->stream = me->own;
 	return rc == cudaSuccess ? GT_OK
 				 : gt_cuda_fail(engine, rank, (int)rc,
@@ -138,17 +142,23 @@ static int gt_stream_launch_staged(struct gt_engine *engine,
 		  : GT_OK;
 }
 
+/*
+ * A GPU's queue has room for some thousand commands, and the thread that fills
+ * one would wait there for ranks that it has not come to.  So they take turns.
+ */
 static int gt_stream_launch(struct gt_engine *engine,
 			    const struct gt_exec_request *req,
 			    struct gt_err *err)
 {
+	uint32_t number = gt_cuda_pieces_number(engine, req);
 	int rc = GT_OK;
 
 	if (gt_cuda_is_staged(engine, req))
 		return gt_stream_launch_staged(engine, req, err);
-	for (uint32_t r = engine->group.first; !rc && r < engine->group.end;
-	     r++)
-		rc = gt_stream_launch_rank(engine, req, r, err);
+	for (uint32_t k = 0; !rc && k < number; k += GT_STREAM_TURN_PIECES)
+		for (uint32_t r = engine->group.first;
+		     !rc && r < engine->group.end; r++)
+			rc = gt_stream_launch_rank(engine, req, r, k, err);
 	return rc;
 }
 
@@ -392,6 +402,16 @@ static int gt_stream_deregister(struct gt_engine *engine, uint32_t rank,
 	return rc;
 }
 
+static int gt_stream_prepare_premul(struct gt_engine *engine,
+				    struct gt_err *err)
+{
+	struct gt_stream_thread_state state = gt_stream_enter();
+	int rc = gt_cuda_reserve_premul(engine, err);
+
+	gt_stream_leave(state);
+	return rc;
+}
+
 static void gt_stream_service(struct gt_engine *engine)
 {
 	struct gt_stream_thread_state state = gt_stream_enter();
@@ -413,6 +433,7 @@ const struct gt_async_ops gt_cuda_async = {
 	.watch = gt_stream_watch,
 	.device = gt_stream_device,
 	.owns = gt_stream_owns,
+	.prepare_premul = gt_stream_prepare_premul,
 	.register_buffer = gt_stream_register,
 	.deregister_buffer = gt_stream_deregister,
 	.release_requested = gt_user_buffers_release_due,

@@ -5,6 +5,7 @@
 #include "exec/cuda/user_buffers.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -126,6 +127,31 @@ static int gt_buffers_add(struct gt_engine *engine, uint32_t rank,
 }
 
 /*
+ * Make what operations on registered memory need.  Without it they go as those
+ * on other memory do, in all processes.
+ */
+static int gt_buffers_equip(struct gt_engine *engine, uint64_t number,
+			    uint64_t bytes, struct gt_err *err)
+{
+	char text[GT_NOTICE_MAX];
+	struct gt_err why;
+	int rc;
+
+	gt_err_init(&why);
+	rc = gt_cuda_reserve_more(engine, bytes, &why);
+	if (!rc)
+		return GT_OK;
+	if (gt_world_failed(engine->group.world, err))
+		return GT_ESYS;
+	gt_registrations_refuse(engine, number);
+	snprintf(text, sizeof(text),
+		 "registered memory is used as other memory is: %.120s",
+		 why.text);
+	gt_process_group_notice(&engine->group, 1, text);
+	return GT_OK;
+}
+
+/*
  * All processes open what belongs together, and make what operations on it
  * need: nobody waits for anybody then.
  */
@@ -142,7 +168,7 @@ static int gt_buffers_meet(struct gt_engine *engine, uint64_t number,
 		if (reg->bytes > most)
 			most = reg->bytes;
 	}
-	return rc ? rc : gt_cuda_reserve_more(engine, most, err);
+	return rc ? rc : gt_buffers_equip(engine, number, most, err);
 }
 
 int gt_cuda_register(struct gt_engine *engine, uint32_t rank,

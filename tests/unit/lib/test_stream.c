@@ -26,6 +26,8 @@ static struct fake {
 	_Atomic int together; /* of the last call */
 	_Atomic int open;
 	_Atomic int lent, release_requested;
+	int breaks; /* what is registered */
+	int premuls;
 	void *streams[RANKS]; /* of the last operation */
 	int inplace;
 } fake;
@@ -132,7 +134,18 @@ static int fake_register(struct gt_engine *engine, uint32_t rank,
 	(void)engine, (void)rank, (void)bytes;
 	if ((uintptr_t)buffer % 2)
 		return gt_err_set(err, GT_EINPUT, NULL, "not there");
+	if (fake.breaks)
+		return gt_err_set(err, GT_ESYS, NULL, "rank 2 has no memory");
 	fake.lent++;
+	return GT_OK;
+}
+
+static int fake_prepare_premul(struct gt_engine *engine, struct gt_err *err)
+{
+	(void)engine;
+	if (fake.refuses)
+		return gt_err_set(err, GT_ESYS, NULL, "no memory");
+	fake.premuls++;
 	return GT_OK;
 }
 
@@ -165,6 +178,7 @@ const struct gt_engine_ops *gt_engine_find(const char *name)
 		.await = fake_await,
 		.watch = fake_watch,
 		.device = fake_device,
+		.prepare_premul = fake_prepare_premul,
 		.register_buffer = fake_register,
 		.deregister_buffer = fake_deregister,
 		.release_requested = fake_release_requested,
@@ -455,6 +469,44 @@ static void test_register(void **state)
 	drop(comm);
 }
 
+/* What one process alone could not register ends all, in its words. */
+static void test_register_breaks(void **state)
+{
+	struct gtopo_comm *comm = make(60000);
+	char message[256];
+	int bytes[4];
+
+	(void)state;
+	fake.breaks = 1;
+	assert_int_equal(gtopo_register(comm, 0, bytes, sizeof(bytes)),
+			 GTOPO_ESYSTEM);
+	gtopo_comm_message(comm, message, sizeof(message));
+	assert_non_null(strstr(message, "rank 2 has no memory"));
+	assert_int_equal(gtopo_comm_state(comm), GTOPO_ESYSTEM);
+	drop(comm);
+}
+
+/* An operator has its memory made before any call; or it is none. */
+static void test_premul(void **state)
+{
+	struct gtopo_comm *comm = make(60000);
+	const float two = 2;
+	enum gtopo_op op;
+
+	(void)state;
+	assert_int_equal(gtopo_op_create_premul(comm, 0, &two, GTOPO_FLOAT,
+						GTOPO_SCALAR_HOST, &op),
+			 GTOPO_OK);
+	assert_int_equal(fake.premuls, 1);
+	assert_int_equal(gtopo_op_destroy(comm, 0, op), GTOPO_OK);
+	fake.refuses = 1;
+	assert_int_equal(gtopo_op_create_premul(comm, 0, &two, GTOPO_FLOAT,
+						GTOPO_SCALAR_HOST, &op),
+			 GTOPO_ESYSTEM);
+	assert_int_equal(gtopo_comm_state(comm), GTOPO_OK);
+	drop(comm);
+}
+
 static void test_refused(void **state)
 {
 	int64_t data[2] = {0};
@@ -480,10 +532,16 @@ static void test_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_group),   cmocka_unit_test(test_groups),
-		cmocka_unit_test(test_uneven),  cmocka_unit_test(test_threads),
-		cmocka_unit_test(test_lonely),  cmocka_unit_test(test_watch),
-		cmocka_unit_test(test_wait),    cmocka_unit_test(test_register),
+		cmocka_unit_test(test_group),
+		cmocka_unit_test(test_groups),
+		cmocka_unit_test(test_uneven),
+		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_lonely),
+		cmocka_unit_test(test_watch),
+		cmocka_unit_test(test_wait),
+		cmocka_unit_test(test_register),
+		cmocka_unit_test(test_register_breaks),
+		cmocka_unit_test(test_premul),
 		cmocka_unit_test(test_refused),
 	};
 

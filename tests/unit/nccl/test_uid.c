@@ -58,7 +58,7 @@ static int come(const gt_nccl_id *id, const void *bytes, uint32_t len)
 	int fd;
 
 	memcpy(&card, id->bytes, sizeof(card));
-	assert_int_equal(gt_door_find(&card.door, &config, NULL), 0);
+	assert_int_equal(gt_door_find(&card.door, NULL, &config, NULL), 0);
 	assert_int_equal(gt_listener_connect(&config.address, &config.secret,
 					     &answer, &deadline, &fd, NULL),
 			 0);
@@ -114,9 +114,40 @@ static void case_stopped(void **state)
 	good_end(&good, GT_ESYS, "", -1);
 }
 
+/* Who hears of a door, and does not know what its ranks know, has no secret. */
+static void case_doors(void **state)
+{
+	struct gt_world_config mine, theirs, listener, next;
+	struct gt_secret known, other;
+	struct gt_door door, another;
+	int fd;
+
+	(void)state;
+	assert_int_equal(gt_secret_make(&known, NULL), 0);
+	assert_int_equal(gt_secret_make(&other, NULL), 0);
+	assert_int_equal(gt_door_open(&door, &fd, NULL), 0);
+	close(fd);
+	assert_int_equal(gt_door_open(&another, &fd, NULL), 0);
+	close(fd);
+	assert_int_equal(gt_door_find(&door, &known, &mine, NULL), 0);
+	assert_int_equal(gt_door_find(&door, &known, &theirs, NULL), 0);
+	assert_int_equal(gt_door_find(&door, &other, &listener, NULL), 0);
+	assert_int_equal(gt_door_find(&another, &known, &next, NULL), 0);
+	assert_int_equal(mine.secret.len, GT_DOOR_SECRET_BYTES);
+	assert_memory_equal(mine.secret.bytes, theirs.secret.bytes,
+			    GT_DOOR_SECRET_BYTES);
+	assert_memory_not_equal(mine.secret.bytes, door.secret,
+				GT_DOOR_SECRET_BYTES);
+	assert_memory_not_equal(mine.secret.bytes, listener.secret.bytes,
+				GT_DOOR_SECRET_BYTES);
+	assert_memory_not_equal(mine.secret.bytes, next.secret.bytes,
+				GT_DOOR_SECRET_BYTES);
+}
+
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
+		cmocka_unit_test(case_doors),
 		cmocka_unit_test(case_version),
 		cmocka_unit_test(case_nonsense),
 		cmocka_unit_test(case_stopped),

@@ -495,8 +495,49 @@ void gt_cuda_region_retire(struct gt_engine *engine, int region)
  */
 static int gt_region_is_own(const struct gt_engine *engine, int region)
 {
+	int flows = engine->all_peers_reachable &&
+		    engine->plan->nranks <= GT_P2P_RANKS;
+
 	return region == GT_CUDA_STEP_SCRATCH ||
-	       (region == GT_CUDA_PREMUL && !engine->all_peers_reachable);
+	       (region == GT_CUDA_PREMUL && !flows);
+}
+
+/* All processes have what they tried to make, or none of them. */
+static int gt_region_agree(const struct gt_engine *engine, int rc,
+			   struct gt_err *err)
+{
+	return gt_world_agree(engine->group.world, rc ? GT_EINPUT : GT_OK, err);
+}
+
+/*
+ * Make a region besides the one that is there, which stays until the end: it
+ * takes its place again where this fails.
+ */
+static int gt_region_replace(struct gt_engine *engine, int region,
+			     const uint64_t *bytes, struct gt_err *err)
+{
+	int meets = engine->group.world && !engine->stages_in_host &&
+		    !gt_region_is_own(engine, region);
+	uint32_t nretired = engine->nretired;
+	struct gt_err why;
+	int rc;
+
+	gt_err_init(&why);
+	gt_cuda_region_retire(engine, region);
+	rc = gt_cuda_region_alloc(engine, region, bytes, &why);
+	if (meets)
+		rc = gt_region_agree(engine, rc, &why);
+	if (!rc && meets) {
+		rc = gt_cuda_region_share(engine, region, 0, &why);
+		rc = gt_region_agree(engine, rc, &why);
+	}
+	if (!rc)
+		return GT_OK;
+	gt_region_unmap(engine, region);
+	gt_cuda_region_free(engine, region);
+	if (engine->nretired > nretired)
+		engine->regions[region] = engine->retired[--engine->nretired];
+	return gt_err_set(err, GT_ESYS, NULL, "%s", why.text);
 }
 
 /*
@@ -509,21 +550,22 @@ int gt_cuda_region_grow(struct gt_engine *engine, int region, uint64_t need,
 {
 	uint64_t have = engine->regions[region].bytes, *bytes;
 	uint32_t n = engine->plan->nranks;
-	int rc;
+	int rc = GT_OK;
 
 	if (need <= have)
 		return GT_OK;
 	if (req->streams && need < 2 * have)
 		need = 2 * have;
-	if (req->streams)
-		gt_cuda_region_retire(engine, region);
 	bytes = calloc(n, sizeof(*bytes));
 	if (!bytes)
 		return gt_err_nomem(err);
 	for (uint32_t r = 0; r < n; r++)
 		bytes[r] = need;
-	rc = gt_cuda_region_drop(engine, region, err);
-	if (!rc)
+	if (req->streams)
+		rc = gt_region_replace(engine, region, bytes, err);
+	else
+		rc = gt_cuda_region_drop(engine, region, err);
+	if (!rc && !req->streams)
 		rc = gt_region_is_own(engine, region)
 			     ? gt_cuda_region_alloc(engine, region, bytes, err)
 			     : gt_cuda_region_new(engine, region, bytes, err);

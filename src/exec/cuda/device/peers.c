@@ -15,11 +15,45 @@
 #include "exec/peer_access.h"
 #include "world/world.h"
 
+enum gt_peers_why {
+	GT_PEERS_REACH,
+	GT_PEERS_CLOSED,
+	GT_PEERS_NO_ACCESS,
+	GT_PEERS_VARIABLE,
+	GT_PEERS_OPTION,
+};
+
+static const char *const gt_peers_words[] = {
+	[GT_PEERS_CLOSED] = "their processes cannot open each other's memory",
+	[GT_PEERS_NO_ACCESS] = "no peer access",
+	[GT_PEERS_VARIABLE] = GT_PEER_ACCESS_VARIABLE,
+	[GT_PEERS_OPTION] = GT_PEER_ACCESS_OPTION,
+};
+
 /* Two ranks that do not reach each other, and why. */
 struct gt_peers_apart {
 	struct gt_peer_pair pair;
-	const char *why;
+	enum gt_peers_why why;
 };
+
+/* As one number, by which processes tell each other; 0: none are apart. */
+enum { GT_PEERS_RANK_BITS = 24 };
+
+static uint64_t gt_peers_pack(const struct gt_peers_apart *apart)
+{
+	return (uint64_t)apart->why << 2 * GT_PEERS_RANK_BITS |
+	       (uint64_t)apart->pair.a << GT_PEERS_RANK_BITS | apart->pair.b;
+}
+
+static struct gt_peers_apart gt_peers_unpack(uint64_t packed)
+{
+	const uint32_t ranks = (1u << GT_PEERS_RANK_BITS) - 1;
+
+	return (struct gt_peers_apart){
+		{(uint32_t)(packed >> GT_PEERS_RANK_BITS) & ranks,
+		 (uint32_t)packed & ranks},
+		(enum gt_peers_why)(packed >> 2 * GT_PEERS_RANK_BITS)};
+}
 
 /* Has somebody turned peer access off? */
 static int gt_peers_are_parted(const struct gt_engine *engine,
@@ -27,11 +61,11 @@ static int gt_peers_are_parted(const struct gt_engine *engine,
 {
 	const char *words = engine->config.p2p;
 
-	apart->why = words ? GT_PEER_ACCESS_OPTION : GT_PEER_ACCESS_VARIABLE;
+	apart->why = words ? GT_PEERS_OPTION : GT_PEERS_VARIABLE;
 	if (!words)
 		words = getenv(GT_PEER_ACCESS_VARIABLE);
-	return gt_peer_access_off(words, apart->why, engine->plan->nranks,
-				  &apart->pair, err);
+	return gt_peer_access_off(words, gt_peers_words[apart->why],
+				  engine->plan->nranks, &apart->pair, err);
 }
 
 /* Find two ranks of this process whose GPUs have no access to each other. */
@@ -40,7 +74,7 @@ static int gt_peers_lack_access(const struct gt_engine *engine,
 {
 	const struct gt_process_group *group = &engine->group;
 
-	apart->why = "no peer access";
+	apart->why = GT_PEERS_NO_ACCESS;
 	for (uint32_t r = group->first; r < group->end; r++)
 		for (uint32_t p = group->first; p < group->end; p++) {
 			int device = engine->ranks[r].device, can = 0;
@@ -206,16 +240,10 @@ static int gt_peers_stage(struct gt_engine *engine,
 	struct gt_process_group *group = &engine->group;
 	char text[GT_NOTICE_MAX];
 
-	if (apart)
-		snprintf(
-			text, sizeof(text),
-			"GPUs of ranks %u and %u do not reach each other (%s): "
-			"all go through the host's memory",
-			apart->pair.a, apart->pair.b, apart->why);
-	else
-		snprintf(text, sizeof(text),
-			 "GPUs of several processes do not reach each other: "
-			 "all go through the host's memory");
+	snprintf(text, sizeof(text),
+		 "GPUs of ranks %u and %u do not reach each other (%s): "
+		 "all go through the host's memory",
+		 apart->pair.a, apart->pair.b, gt_peers_words[apart->why]);
 	gt_process_group_notice(group, 0, text);
 	engine->stages_in_host = engine->all_peers_reachable = 1;
 	engine->shares_files = 0;
@@ -238,30 +266,54 @@ static int gt_peers_refuse(const struct gt_engine *engine,
 		"hosts, need a process for each GPU then",
 		apart->pair.a, engine->plan->ranks[apart->pair.a].device,
 		apart->pair.b, engine->plan->ranks[apart->pair.b].device,
-		apart->why, GT_P2P_RANKS);
+		gt_peers_words[apart->why], GT_P2P_RANKS);
 }
 
 /*
- * Are two ranks apart, as any process knows?  1: yes, *apart has some, which
- * may be another pair than others have.
+ * Let all processes know what one of them has found: 1, and *apart is the same
+ * pair for all, or 0.
  */
+static int gt_peers_tell(struct gt_engine *engine, uint64_t packed,
+			 struct gt_peers_apart *apart, struct gt_err *err)
+{
+	int rc = engine->group.world
+			 ? gt_world_max(engine->group.world, &packed, err)
+			 : GT_OK;
+
+	*apart = gt_peers_unpack(packed);
+	return rc ? rc : packed != 0;
+}
+
+/* Are two ranks apart, as any process knows? */
 static int gt_peers_find_apart(struct gt_engine *engine,
 			       struct gt_peers_apart *apart, struct gt_err *err)
 {
-	int found = gt_peers_are_parted(engine, apart, err), rc;
-	uint64_t any;
+	int found = gt_peers_are_parted(engine, apart, err);
 
 	if (found < 0)
 		return found;
 	if (!found)
 		found = gt_peers_lack_access(engine, apart);
-	if (!found)
-		*apart = (struct gt_peers_apart){{0, 1},
-						 "as another process has it"};
-	any = (uint64_t)found;
-	rc = engine->group.world ? gt_world_max(engine->group.world, &any, err)
-				 : GT_OK;
-	return rc ? rc : any != 0;
+	return gt_peers_tell(engine, found ? gt_peers_pack(apart) : 0, apart,
+			     err);
+}
+
+/* Go through the host's memory since some process cannot open another's. */
+static int gt_peers_stage_closed(struct gt_engine *engine, struct gt_err *err)
+{
+	const struct gt_process_group *group = &engine->group;
+	struct gt_peers_apart apart = {{group->first, 0}, GT_PEERS_CLOSED};
+	uint64_t packed = 0;
+	int rc = gt_cuda_region_drop(engine, GT_CUDA_DATA, err);
+
+	for (uint32_t p = 0; !packed && p < group->nprocesses; p++) {
+		apart.pair.b = gt_process_group_begin(group, p);
+		if (!engine->reachable[p])
+			packed = gt_peers_pack(&apart);
+	}
+	if (!rc)
+		rc = gt_peers_tell(engine, packed, &apart, err);
+	return rc < 0 ? rc : gt_peers_stage(engine, &apart, err);
 }
 
 /* Try handles and, where a host's processes are out of reach then, files. */
@@ -279,8 +331,7 @@ static int gt_peers_try_all(struct gt_engine *engine, int may,
 		rc = gt_peers_probe_files(engine, err);
 	if (rc || engine->all_peers_reachable || !gt_peers_may_stage(engine))
 		return rc;
-	rc = gt_cuda_region_drop(engine, GT_CUDA_DATA, err);
-	return rc ? rc : gt_peers_stage(engine, NULL, err);
+	return gt_peers_stage_closed(engine, err);
 }
 
 /* Is any process another one's neighbour in the same? */

@@ -119,10 +119,12 @@ int gt_cuda_input_launch(const struct gt_engine *engine,
 {
 	const struct gt_cuda_rank *me = &engine->ranks[rank];
 	struct gt_cuda_span span = gt_cuda_span_of(engine, req, rank, rank);
+	/* A part of each block begins in the first, and ends before the end. */
+	uint64_t count = span.input_count - req->part_first;
 
 	return (int)cudaMemcpyAsync(
 		gt_cuda_region_at(engine, GT_CUDA_SCRATCH, rank, rank),
-		span.input, span.input_count * gt_dtype_bytes(req->dtype),
+		span.input, count * gt_dtype_bytes(req->dtype),
 		cudaMemcpyDeviceToDevice, me->stream);
 }
 

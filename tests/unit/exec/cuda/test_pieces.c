@@ -52,7 +52,8 @@ static struct world {
 	pthread_barrier_t meeting;
 	uint32_t pieces[RANKS], seconds[RANKS]; /* of them, in lane 1 */
 	uint32_t joins[RANKS];                  /* of lanes */
-	char streams[RANKS][2], events[RANKS];  /* their addresses */
+	uint32_t turns[RANKS];
+	char streams[RANKS][2], events[RANKS]; /* their addresses */
 } world;
 
 static cudaError_t fake_copy(void *to, const void *from, size_t bytes,
@@ -221,21 +222,27 @@ static void close_world(void)
 	}
 }
 
-/* A rank knows its own buffers alone. */
+/* A rank knows its own buffers alone, and takes as long turns as it likes. */
 static void *play(void *arg)
 {
 	struct gt_engine *engine = arg;
 	uint32_t rank = (uint32_t)(engine - world.engine);
 	struct gt_buffers buffers[RANKS] = {{NULL, NULL}};
 	struct gt_exec_request req = world.req;
+	uint32_t number, turn = rank + 1;
 
 	buffers[rank] =
 		(struct gt_buffers){world.input[rank], world.output[rank]};
 	req.buffers = buffers;
-	if (gt_cuda_pieces_prepare(engine, &req, NULL) ||
-	    gt_cuda_pieces_enqueue(engine, &req, rank))
+	if (gt_cuda_pieces_prepare(engine, &req, NULL))
 		return engine;
-	return NULL;
+	number = gt_cuda_pieces_number(engine, &req);
+	for (uint32_t k = 0; k < number; k += turn) {
+		if (gt_cuda_pieces_enqueue(engine, &req, rank, k, turn))
+			return engine;
+		world.turns[rank]++;
+	}
+	return world.turns[rank] == (number + turn - 1) / turn ? NULL : engine;
 }
 
 static void fill(uint32_t rank)
@@ -273,6 +280,7 @@ static void run(void)
 	memset(world.pieces, 0, sizeof(world.pieces));
 	memset(world.seconds, 0, sizeof(world.seconds));
 	memset(world.joins, 0, sizeof(world.joins));
+	memset(world.turns, 0, sizeof(world.turns));
 	for (uint32_t r = 0; r < n; r++)
 		fill(r);
 	for (uint32_t r = 0; r < n; r++)

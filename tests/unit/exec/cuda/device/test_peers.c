@@ -261,9 +261,12 @@ static int part_one_is_apart(struct gt_world *processes, struct gt_err *err)
 	(void)err;
 	open_world(processes);
 	if (world.engine.group.self == 2)
-		world.engine.config.p2p = "0-2";
+		world.engine.config.p2p = "1-3";
 	expect_probed(1);
 	assert_int_equal(world.allocs, 1);
+	/* Who tells it is another one than who knows it. */
+	if (!world.engine.group.self)
+		assert_non_null(strstr(world.text, "ranks 1 and 3"));
 	return 0;
 }
 
@@ -285,6 +288,10 @@ static int part_nothing_opens(struct gt_world *processes, struct gt_err *err)
 	open_world(processes);
 	world.handles = world.files = world.engine.group.self != 3;
 	expect_probed(1);
+	if (!world.engine.group.self) {
+		assert_non_null(strstr(world.text, "ranks 3 and 0"));
+		assert_non_null(strstr(world.text, "cannot open"));
+	}
 	assert_int_equal(world.allocs, 3);
 	assert_int_equal(world.drops, 2);
 	return 0;
