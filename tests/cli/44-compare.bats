@@ -104,6 +104,16 @@ report() {
 		diff files.txt -
 }
 
+@test "JSON follows its schema" {
+	report a.json "allreduce 1024 float false 10 2" \
+		"allreduce 2048 float true 10 3"
+	report b.json "allreduce 1024 float false 20 1"
+	gtopo search --algo ring -o ring.json "$xml/dgx-1v.xml"
+	gtopo compare --json a.json b.json >both.json
+	gtopo compare --json ring.json ring.json >plans.json
+	follows comparison-1 both.json plans.json
+}
+
 @test "a picture has both curves, and every point's figures" {
 	report a.json "allreduce 1024 float false 10 2" \
 		"allreduce 2048 float false 10 4" "gather 2048 half true 10 4"
