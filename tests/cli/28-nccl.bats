@@ -191,9 +191,29 @@ machine"
 	run_split gtopo nccl "$BATS_TEST_TMPDIR/empty.xml"
 	[ "$status" -eq 2 ]
 	grep -F "has no GPUs" <<<"$err"
-	run_split gtopo nccl 2x-dgx-a100
-	[ "$status" -eq 2 ]
-	grep -F "root element 'cluster' is not 'system'" <<<"$err"
+}
+
+@test "of a cluster what NCCL chooses inside a node of each kind" {
+	run_split gtopo nccl 2x-dgx-h100
+	want 0 ""
+	[[ ${out%%$'\n'*} == *"2x-dgx-h100.xml: 2 nodes; what NCCL chooses \
+inside one is told, not between them" ]]
+	diff <(tail -n +2 <<<"$out") <(gtopo nccl "$xml/dgx-h100.xml")
+	diff <(gtopo nccl --json 2x-dgx-h100) \
+		<(gtopo nccl --json "$xml/dgx-h100.xml")
+	cat >"$BATS_TEST_TMPDIR/two.xml" <<-END
+		<cluster version="1">
+		  <node file="$xml/dgx-h100.xml"/>
+		  <node file="$xml/dgx-a100.xml"/>
+		  <fabric/>
+		</cluster>
+	END
+	run_split gtopo nccl "$BATS_TEST_TMPDIR/two.xml"
+	want 0 ""
+	[ "$(grep -c ' one machine, by the rules of NCCL' <<<"$out")" -eq 2 ]
+	run_split gtopo nccl --json "$BATS_TEST_TMPDIR/two.xml"
+	want 2 "gtopo nccl: $BATS_TEST_TMPDIR/two.xml: has 2 kinds of nodes; \
+--json tells of one machine, such as '$xml/dgx-h100.xml'"
 }
 
 @test "logs of jobs are as their cases say" {
