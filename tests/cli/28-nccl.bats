@@ -295,6 +295,16 @@ localRank 1 MNNVL 0" "Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM"
 			[2,2,"NET/IB/GDRDMA"]]'
 }
 
+@test "logs of old versions name communicators when they are complete" {
+	said "Channel 00/02 : 0 1 2 3" "Channel 01/02 : 0 1 2 3" \
+		"Channel 00 : 0[1000] -> 1[2000] via P2P/IPC" \
+		"comm 0x1 rank 0 nranks 4 cudaDev 0 busId 1000 - Init COMPLETE"
+	gtopo nccl --json "$BATS_TEST_TMPDIR/job.log" |
+		jq -e '.communicators | length == 1 and .[0].ranks == 4 and
+			(.[0].rings | length) == 2 and
+			.[0].connections[0].count == 1'
+}
+
 @test "connections that NCCL makes later are of nobody where two may be" {
 	: >"$BATS_TEST_TMPDIR/job.log"
 	one_rank a 1 "comm 0x1 rank 0 nRanks 2 nNodes 2 localRanks 1 \

@@ -34,7 +34,7 @@ struct naming {
 	unsigned rank, nranks, nnodes, nlocal;
 	unsigned nth; /* split of the parent */
 	int color;
-	int begins, ends;
+	int begins, completes, ends;
 };
 
 void gt_nccl_comms_init(struct gt_nccl_comms *comms, struct gt_arena *arena)
@@ -64,6 +64,7 @@ static int read_naming(const char *message, struct naming *naming)
 		sscanf(more, " parent 0x%16llx %*[a-zA-Z] %9u color %10d",
 		       &naming->parent, &naming->nth, &naming->color);
 	naming->begins = !!strstr(at, "Init START");
+	naming->completes = !!strstr(at, "Init COMPLETE");
 	naming->ends =
 		strstr(at, "Destroy COMPLETE") || strstr(at, "Abort COMPLETE");
 	return 1;
@@ -125,6 +126,21 @@ static char *name_of(struct gt_nccl_comms *comms, const struct naming *naming,
 	return NULL;
 }
 
+/*
+ * Old versions of NCCL name a communicator only when it is complete: what was
+ * logged of rings of so many ranks and had no name is its own.
+ */
+static uint32_t claim(struct gt_nccl_comms *comms, const struct naming *naming)
+{
+	uint32_t number = 0;
+
+	if (naming->completes)
+		number = get(comms, UNNAMED, naming->nranks, 0);
+	if (number)
+		set(comms, UNNAMED, naming->nranks, 0, 0);
+	return number;
+}
+
 /* Returns the number of what a line of its first moments names. */
 static uint32_t identify(struct gt_nccl_comms *comms,
 			 const struct naming *naming)
@@ -149,7 +165,9 @@ static uint32_t identify(struct gt_nccl_comms *comms,
 	number = get(comms, kind, a, b);
 	if (number)
 		return number;
-	number = add(comms, naming->nranks);
+	number = claim(comms, naming);
+	if (!number)
+		number = add(comms, naming->nranks);
 	if (at(comms, number))
 		at(comms, number)->name = name_of(comms, naming, parent);
 	set(comms, kind, a, b, number);
