@@ -37,8 +37,10 @@ schemadir = $(pkgdatadir)/schema
 dist_schema_DATA = \
 	%D%/schema/gtopo-cluster.rng \
 	%D%/schema/gtopo-topology.rng \
+	%D%/schema/comparison-1.schema.json \
 	%D%/schema/diff-1.schema.json \
 	%D%/schema/health-1.schema.json \
+	%D%/schema/job-1.schema.json \
 	%D%/schema/lint-1.schema.json \
 	%D%/schema/machine-1.schema.json \
 	%D%/schema/nccl-1.schema.json \

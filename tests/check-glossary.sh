@@ -1,5 +1,6 @@
 #!/bin/sh
-# docs/glossary.md is sorted, and each of its words is defined where it says.
+# docs/glossary.md is sorted, and each of its words is defined where it says;
+# gtopo(7) explains the words that plans are made of.
 set -u
 root=${GTOPO_SRC:-.}
 
@@ -52,6 +53,26 @@ check_order() {
 		sed -n 's/^< /not sorted, or twice: /p'
 }
 
+# Prints the words of a plan's shapes, algorithms and protocols, by the schema
+# $1, and those that commands use of them.
+plan_words() {
+	for key in shape algo protocol; do
+		grep "^ *\"$key\": {\"enum\": \[" "$1" |
+			sed 's/.*\[//; s/\].*//; s/"//g' | tr ',' '\n'
+	done | tr -d ' ' | sort -u
+	printf '%s\n' block bound chunk credit detour invariant lane price row \
+		share slice slot staged worker
+}
+
+# Prints each of the words on standard input that no entry of the page $1 has.
+check_page() {
+	sed -n '/^\.TP/{n;p;}' "$1" | tr -d '\\",' | tr ' ' '\n' >"$work/entries"
+	while read -r word; do
+		grep -qx -- "$word" "$work/entries" ||
+			echo "'$word' is not explained"
+	done
+}
+
 verdict() { # NUMBER NAME FINDINGS
 	if [ -z "$3" ]; then
 		echo "ok $1 - $2"
@@ -78,7 +99,7 @@ cat >"$work/glossary.md" <<'EOF'
 | torn | - | A cell is missing. | `gt_good` |
 EOF
 
-echo "1..4"
+echo "1..6"
 many=$(rows "$root/docs/glossary.md" | wc -l)
 few=
 [ "$many" -ge 40 ] || few="only $many words"
@@ -91,3 +112,12 @@ seen=$( (check "$work/glossary.md" "$work/src"
 missed=
 [ "$seen" -eq 5 ] || missed="$seen of 5 planted mistakes seen"
 verdict 4 "planted mistakes are seen" "$missed"
+words=$(plan_words "$root/share/schema/plan-1.schema.json")
+few=
+[ "$(echo "$words" | wc -l)" -ge 25 ] || few="only these: $words"
+verdict 5 "gtopo(7) explains the words of plans" \
+	"$few$(echo "$words" | check_page "$root/man/gtopo.7")"
+missed=
+[ "$(printf 'chunk\nflapdoodle\n' | check_page "$root/man/gtopo.7" | wc -l)" \
+	-eq 1 ] || missed="a word that is not there is not missed"
+verdict 6 "a word that is not explained is seen" "$missed"

@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -21,6 +22,8 @@
 #include "search/nccl/answer.h"
 #include "search/nccl/remedy.h"
 #include "search/problem/budget.h"
+#include "topo/cluster/cluster.h"
+#include "topo/cluster/make.h"
 #include "topo/graph/topo.h"
 #include "topo/lint/lint.h"
 #include "topo/nccl/advice.h"
@@ -53,7 +56,7 @@ static const struct gt_opt gt_nccl_opts[] = {
 /* A run of the command: what it reads, and where its words go. */
 struct nccl_run {
 	const struct gt_cmd_args *args;
-	const char *file; /* as messages name it */
+	const char *file; /* the machine's, as messages name it */
 	struct gt_arena *arena;
 	struct gt_buf text; /* of the file */
 	struct gt_buf out;
@@ -87,9 +90,9 @@ static int tell_machine(struct nccl_run *run, const struct gt_topo *topo,
 			      run->arena, &lint, err);
 
 	if (!rc)
-		rc = gt_nccl_remedies(answer, run->args->operands[0],
-				      count_repairs(&lint), run->arena,
-				      remedies, &told.nremedies, err);
+		rc = gt_nccl_remedies(answer, run->file, count_repairs(&lint),
+				      run->arena, remedies, &told.nremedies,
+				      err);
 	if (!rc && opts->json)
 		gt_nccl_print_json(&told, &run->out);
 	else if (!rc)
@@ -226,6 +229,62 @@ static int nccl_log(struct nccl_run *run, struct gt_err *err)
 	return rc;
 }
 
+/* Returns whether a kind before has the same machine. */
+static int is_kind_told(const struct gt_cluster *cluster, uint32_t kind)
+{
+	uint32_t i = 0;
+
+	while (i < kind &&
+	       strcmp(cluster->kinds[i].file, cluster->kinds[kind].file))
+		i++;
+	return i < kind;
+}
+
+/* Tell of each kind of node what NCCL chooses inside it. */
+static int nccl_kinds(struct nccl_run *run, const struct gt_cluster *cluster,
+		      struct gt_err *err)
+{
+	const struct gt_nccl_opts *opts = run->args->opts;
+	int rc = GT_OK;
+
+	if (opts->json && cluster->nkinds > 1)
+		return gt_err_set(err, GT_EINPUT, run->file,
+				  "has %u kinds of nodes; --json tells of one "
+				  "machine, such as '%.256s'",
+				  cluster->nkinds, cluster->kinds[0].file);
+	for (uint32_t i = 0; i < cluster->nkinds && !rc; i++) {
+		if (is_kind_told(cluster, i))
+			continue;
+		run->file = cluster->kinds[i].file;
+		gt_buf_release(&run->text);
+		rc = gt_file_read(run->file, NCCL_MAX_BYTES, &run->text, err);
+		if (!rc)
+			rc = nccl_machine(run, err);
+	}
+	return rc;
+}
+
+static int nccl_cluster(struct nccl_run *run, const struct gt_xml *xml,
+			struct gt_err *err)
+{
+	const struct gt_nccl_opts *opts = run->args->opts;
+	struct gt_cluster *cluster;
+	int rc = gt_cluster_from_xml(xml, GT_RATES_NCCL, &cluster, err);
+
+	if (rc)
+		return rc;
+	if (!opts->json) {
+		gt_buf_put_plain(&run->out, run->file);
+		gt_buf_printf(&run->out,
+			      ": %u nodes; what NCCL chooses inside one is "
+			      "told, not between them\n",
+			      cluster->nnodes);
+	}
+	rc = nccl_kinds(run, cluster, err);
+	gt_cluster_free(cluster);
+	return rc;
+}
+
 /* Tell by the first element what XML is about. */
 static int nccl_xml(struct nccl_run *run, struct gt_err *err)
 {
@@ -243,6 +302,8 @@ static int nccl_xml(struct nccl_run *run, struct gt_err *err)
 				"--topo is for graph files and logs; '%.256s' "
 				"is a machine itself",
 				run->file);
+	else if (gt_xml_is(gt_xml_root(xml), "cluster"))
+		rc = nccl_cluster(run, xml, err);
 	else
 		rc = nccl_machine(run, err);
 	gt_xml_free(xml);

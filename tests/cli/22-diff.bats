@@ -233,6 +233,9 @@ true
 		mig,p2p|gt_mig="0" gt_p2p="rwa x"|gt_mig="1" gt_p2p="--- x"|GPU 0000:9d:00.0: MIG mode on instead of off
 		visible|gt_mig="0" gt_p2p="rwa x"|gt_hidden="CUDA_VISIBLE_DEVICES" gt_mig="0" gt_p2p="rwa x"|GPU 0000:9d:00.0: visible to programs: no instead of yes
 		iommu|iommu="translating"|iommu="off"|server: IOMMU off instead of translating
+		gdr|rank="1" gdr="1"|rank="1" gdr="0"|GPU 0000:9d:00.0: GPUDirect RDMA off instead of on
+		gdr|guid="0xa088c20300549000" gdr="1"|guid="0xa088c20300549000" gdr="0"|port mlx5_1: GPUDirect RDMA off instead of on
+		gdr|peermem="nvidia_peermem" dmabuf="1"|dmabuf="0"/;s/ gdr="1"/|server: GPUDirect RDMA off instead of on
 	END
 }
 

@@ -193,6 +193,18 @@ sane() {
 	want 1 ""
 	sane "$file"
 	grep -q '^gtopo_health_device_findings{severity="error",rule="model",device="GPU 0000:c6:00.0",bus_id="0000:c6:00.0"} 1' "$file"
+	gtopo detect "${args[@]}" | awk '/busid="0000:c6:00.0"/ {
+			copy = $0; n = 3; sub(/c6:00.0/, "ca:00.0", copy)
+		}
+		n && n-- < 3 { sub(/dev="0"/, "dev=\"7\"")
+			sub(/rank="0"/, "rank=\"7\""); copy = copy "\n" $0 }
+		{ print } copy && !n { print copy; copy = "" }' \
+		>"$BATS_TEST_TMPDIR/more.xml"
+	run_split gtopo health --format prometheus -o "$file" "${args[@]}" \
+		--expect "$BATS_TEST_TMPDIR/more.xml"
+	want 1 ""
+	sane "$file"
+	grep -Fx 'gtopo_health_device_findings{severity="error",rule="missing",device="GPU 0000:ca:00.0"} 1' "$file"
 	run_split gtopo health --json --format prometheus "${args[@]}"
 	want 2 "gtopo health: --json and --format prometheus do not go together"
 }

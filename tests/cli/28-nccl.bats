@@ -191,9 +191,29 @@ machine"
 	run_split gtopo nccl "$BATS_TEST_TMPDIR/empty.xml"
 	[ "$status" -eq 2 ]
 	grep -F "has no GPUs" <<<"$err"
-	run_split gtopo nccl 2x-dgx-a100
-	[ "$status" -eq 2 ]
-	grep -F "root element 'cluster' is not 'system'" <<<"$err"
+}
+
+@test "of a cluster what NCCL chooses inside a node of each kind" {
+	run_split gtopo nccl 2x-dgx-h100
+	want 0 ""
+	[[ ${out%%$'\n'*} == *"2x-dgx-h100.xml: 2 nodes; what NCCL chooses \
+inside one is told, not between them" ]]
+	diff <(tail -n +2 <<<"$out") <(gtopo nccl "$xml/dgx-h100.xml")
+	diff <(gtopo nccl --json 2x-dgx-h100) \
+		<(gtopo nccl --json "$xml/dgx-h100.xml")
+	cat >"$BATS_TEST_TMPDIR/two.xml" <<-END
+		<cluster version="1">
+		  <node file="$xml/dgx-h100.xml"/>
+		  <node file="$xml/dgx-a100.xml"/>
+		  <fabric/>
+		</cluster>
+	END
+	run_split gtopo nccl "$BATS_TEST_TMPDIR/two.xml"
+	want 0 ""
+	[ "$(grep -c ' one machine, by the rules of NCCL' <<<"$out")" -eq 2 ]
+	run_split gtopo nccl --json "$BATS_TEST_TMPDIR/two.xml"
+	want 2 "gtopo nccl: $BATS_TEST_TMPDIR/two.xml: has 2 kinds of nodes; \
+--json tells of one machine, such as '$xml/dgx-h100.xml'"
 }
 
 @test "logs of jobs are as their cases say" {
@@ -208,9 +228,12 @@ machine"
 @test "a log as JSON" {
 	gtopo nccl --json "$GTOPO_SRC/tests/cases/nccl/no-gpudirect.log" |
 		jq -e '.schema == "gtopo.nccl-log/1" and .ranks == 4 and
-			.machines == 2 and .rings == [[0,1,2,3],[0,3,2,1]] and
-			.connections[1] == {"by": "NET/IB", "count": 2} and
-			(.slow | map(.what)) == ["gdr"]'
+			.machines == 2 and (.slow | map(.what)) == ["gdr"] and
+			(.communicators | length) == 1 and
+			(.communicators[0] | .name == null and .ranks == 4 and
+			.ranks_heard == 4 and .machines == 2 and
+			.rings == [[0,1,2,3],[0,3,2,1]] and
+			.connections[1] == {"by": "NET/IB", "count": 2})'
 }
 
 # said TEXT...: a log of these lines, as rank 0 writes them.
@@ -233,12 +256,83 @@ choose 12 or more" <<<"$out"
 	grep -Fx "do      leave out NCCL_MAX_NCHANNELS" <<<"$out"
 }
 
-@test "of several communicators the largest one's rings are told" {
+@test "rings of communicators without a name are told apart by their size" {
 	said "Channel 00/01 : 0 1" "Channel 00/02 : 0 1 2 3" \
 		"Channel 00/01 : 0 2" "Channel 01/02 : 0 3 2 1" \
 		"Channel 01/02 : 3 2 1 0"
 	gtopo nccl --json "$BATS_TEST_TMPDIR/job.log" |
-		jq -e '.rings == [[0,1,2,3],[0,3,2,1]]'
+		jq -e '[.communicators[].rings] ==
+			[[[0,1,2,3],[0,3,2,1]], [[0,1]]]'
+}
+
+# one_rank HOST TID LINE...: lines of one thread, added to a log.
+one_rank() {
+	local host=$1 tid=$2 line
+	shift 2
+	for line; do
+		echo "$host:7:$tid [0] NCCL INFO $line"
+	done >>"$BATS_TEST_TMPDIR/job.log"
+}
+
+@test "what goes between machines is not told of a communicator in one" {
+	local host rank
+	: >"$BATS_TEST_TMPDIR/job.log"
+	for rank in 0 1; do
+		host=node$rank
+		one_rank $host 8 "comm 0x1 rank $rank nRanks 2 nNodes 2 \
+localRanks 1 localRank 0 MNNVL 0" \
+			"Channel 00/0 : $rank[0] -> $((1 - rank))[0] [send] \
+via NET/IB/0/GDRDMA"
+		one_rank $host 9 "comm 0x2 rank 0 nRanks 2 nNodes 1 \
+localRanks 2 localRank 0 MNNVL 0" \
+			"comm 0x3 rank 1 nRanks 2 nNodes 1 localRanks 2 \
+localRank 1 MNNVL 0" "Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM"
+	done
+	gtopo nccl --json "$BATS_TEST_TMPDIR/job.log" |
+		jq -e '.slow == [] and ([.communicators[] | [.machines,
+			.ranks_heard, .connections[0].by]] | sort) ==
+			[[1,2,"P2P/CUMEM"],[1,2,"P2P/CUMEM"],
+			[2,2,"NET/IB/GDRDMA"]]'
+}
+
+@test "logs of old versions name communicators when they are complete" {
+	said "Channel 00/02 : 0 1 2 3" "Channel 01/02 : 0 1 2 3" \
+		"Channel 00 : 0[1000] -> 1[2000] via P2P/IPC" \
+		"comm 0x1 rank 0 nranks 4 cudaDev 0 busId 1000 - Init COMPLETE"
+	gtopo nccl --json "$BATS_TEST_TMPDIR/job.log" |
+		jq -e '.communicators | length == 1 and .[0].ranks == 4 and
+			(.[0].rings | length) == 2 and
+			.[0].connections[0].count == 1'
+}
+
+@test "connections that NCCL makes later are of nobody where two may be" {
+	: >"$BATS_TEST_TMPDIR/job.log"
+	one_rank a 1 "comm 0x1 rank 0 nRanks 2 nNodes 2 localRanks 1 \
+localRank 0 MNNVL 0"
+	one_rank a 2 "Channel 00/0 : 0[0] -> 1[0] [send] via NET/IB/0/GDRDMA"
+	gtopo nccl --json "$BATS_TEST_TMPDIR/job.log" |
+		jq -e '[.communicators[].ranks] == [2]'
+	one_rank a 1 "comm 0x2 rank 0 nRanks 2 nNodes 1 localRanks 2 \
+localRank 0 MNNVL 0"
+	one_rank a 2 "Channel 01/0 : 0[0] -> 1[0] [send] via NET/IB/0/GDRDMA"
+	gtopo nccl --json "$BATS_TEST_TMPDIR/job.log" |
+		jq -e '[.communicators[].ranks] == [2,2,0] and .slow == []'
+	run_split gtopo nccl "$BATS_TEST_TMPDIR/job.log"
+	grep -Fx "comm    of some of these, NCCL does not log which" <<<"$out"
+}
+
+@test "a log of more communicators than there is room for is told as far" {
+	local i
+	for i in {1..1100}; do
+		echo "n:1:$i [0] NCCL INFO comm 0x$i rank 0 nranks 2 cudaDev 0 \
+commId 0x$i - Init START"
+		echo "n:1:$i [0] NCCL INFO Channel 00/01 : 0 1"
+	done >"$BATS_TEST_TMPDIR/job.log"
+	run_split gtopo nccl "$BATS_TEST_TMPDIR/job.log"
+	[ "$status" -eq 0 ]
+	grep -F "1024 communicators of up to 2 ranks" <<<"$out"
+	grep -F "comm    1024 times 2 ranks: 0x1, ..." <<<"$out"
+	grep -Fx "more    76 further lines left out" <<<"$out"
 }
 
 @test "lines that are cut or made up do no harm" {
@@ -247,7 +341,11 @@ choose 12 or more" <<<"$out"
 		"Channel 00/0 : 1[" "Channel 00/0 : 1[0] -> " \
 		"Channel 00/0 : 1[0] -> 2[1] via " "Pattern 4, crossNic" \
 		"comm 0x0 rank 0 nRanks 99999999999999 nNodes" \
-		" set by environment to " "Channel 00/1 : 4294967295 7"
+		" set by environment to " "Channel 00/1 : 4294967295 7" \
+		"comm 0x1 rank 3 nRanks 2 nNodes 1" "comm 0x rank 0 nranks 2" \
+		"comm 0xffffffffffffffffffffff rank 0 nranks 1" \
+		"comm 0x1 rank 0 nranks 2 parent 0x commId 0x - Init START" \
+		"comm 0x1 rank 0 nranks 2 parent 0x5 x 99999999999 color -9"
 	run_split gtopo nccl "$BATS_TEST_TMPDIR/job.log"
 	[ "$status" -eq 0 ]
 	head -c 100000 "$GTOPO" | tr -d '<N' >"$BATS_TEST_TMPDIR/noise"
@@ -272,7 +370,7 @@ of NCCL; NCCL_DEBUG=INFO has a job write one"
 		"Pattern 4, crossNic 0, nChannels 2, bw 24.0/nan, type NVL/PIX" \
 		"Pattern 4, crossNic 0, nChannels 2, bw 24.0/12.0, type NVL/PIX"
 	gtopo nccl --json "$BATS_TEST_TMPDIR/job.log" |
-		jq -e '[.graphs[].channel_gbs] == [24]'
+		jq -e '[.communicators[].graphs[].channel_gbs] == [24]'
 }
 
 @test "a machine has no machine" {

@@ -73,7 +73,7 @@ has_picture() {
 
 @test "what is wrong is told, with its device" {
 	page sick.html "$GTOPO_SRC/tests/cases/show/sick.xml"
-	grep -q '<span class="badge bad">5 findings</span>' sick.html
+	grep -q '<span class="badge bad">6 findings</span>' sick.html
 	grep -q '<tr data-bus="0000:12:00.0" data-severity="warning"' sick.html
 	grep -q '<summary>8 notes</summary>' sick.html
 }
@@ -92,6 +92,12 @@ has_picture() {
 	grep -q '<h2>node02.xml</h2>' fleet.html
 	! grep -q '<h2>node05.xml</h2>' fleet.html
 	[ ! -s data ] || [ "$(jq -c '.[1].marks' data)" = '["0000:15:00.0"]' ]
+	gtopo diff --json node0[1-4].xml >diff.json || true
+	want=$(jq -r '"\(.nodes) such nodes \(.groups[1].between_bound_gbs |
+		. * 10 | round / 10) GB/s, \(.groups[1].norm_between_bound_gbs |
+		. * 10 | round / 10)"' diff.json)
+	grep -q "<p class=\"quiet\">all-reduce bound between $want between" \
+		fleet.html
 	page expected.html --expect "./node01.xml" node02.xml
 	grep -q '<span class="badge bad">1 server differs</span>' expected.html
 }
@@ -101,6 +107,19 @@ has_picture() {
 	grep -q '<h2>2x-dgx-h100.xml</h2>' cluster.html
 	grep -q '<h2>dgx-h100.xml</h2>' cluster.html
 	page large.html "$xml/dgx-superpod-h100.xml"
+	run_split gtopo page -o two.html "$xml/2x-dgx-h100.xml" \
+		"$xml/2x-dgx-a100.xml"
+	want 2 "gtopo page: $xml/2x-dgx-h100.xml: is a cluster, which has a \
+page of its own; gtopo diff compares several"
+}
+
+@test "bottlenecks have the rates of gtopo paths, and say so" {
+	page dgx.html "$xml/dgx-1v.xml"
+	grep -q 'below the line rates of the picture' dgx.html
+	each=$(gtopo paths --bottlenecks "$xml/dgx-1v.xml" |
+		awk '$3 == 3 { print $1; exit }')
+	[ "$each" = 6.667 ]
+	tr -d '\n' <dgx.html | grep -q "<td[^>]*>$each"
 }
 
 @test "a plan of many channels: as many lanes as the page has room for" {

@@ -54,6 +54,18 @@ assert made["nodes_bounded"] and made["complete"]'
 	done
 }
 
+# What follows from several values, such as ranks that are twice in groups, only
+# the program can tell.
+@test "the schema of jobs takes what is right, and refuses wrong keys and values" {
+	follows job-1 "$cases"/good/*.json
+	for name in axis-size axis-zero both broadcast bytes-zero collective \
+		count key name no-axes no-bytes no-entry over-and-groups \
+		over-twice schema; do
+		run follows job-1 "$cases/bad/$name.json"
+		[ "$status" -eq 1 ]
+	done
+}
+
 @test "axes that are numbered badly are put right" {
 	job 8 8 '{"name": "layers", "collective": "allreduce", "over": ["tp"],
 	          "bytes": "64M", "count": 100},

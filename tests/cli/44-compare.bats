@@ -90,15 +90,28 @@ report() {
 	[[ $out == *'x\x1b[31m'* ]]
 }
 
-@test "standard input is read once: a report, on one side" {
+@test "standard input and pipes: a report or a plan" {
 	report a.json "allreduce 1024 float false 10 2"
 	gtopo compare - a.json <a.json
 	run_split gtopo compare - - <a.json
 	want 2 "gtopo compare: only one of the two can be standard input"
 	gtopo search --algo ring -o ring.json "$xml/dgx-1v.xml"
-	run_split gtopo compare - ring.json <ring.json
-	want 2 "gtopo compare: standard input: has a plan, which is read twice, \
-and so has to be a file"
+	gtopo compare ring.json ring.json | tail -n +3 >files.txt
+	gtopo compare - ring.json <ring.json >pipe.txt
+	grep -Fx "# A: standard input, predicted, 8 ranks" pipe.txt
+	tail -n +3 pipe.txt | diff files.txt -
+	gtopo compare <(cat ring.json) <(cat ring.json) | tail -n +3 |
+		diff files.txt -
+}
+
+@test "JSON follows its schema" {
+	report a.json "allreduce 1024 float false 10 2" \
+		"allreduce 2048 float true 10 3"
+	report b.json "allreduce 1024 float false 20 1"
+	gtopo search --algo ring -o ring.json "$xml/dgx-1v.xml"
+	gtopo compare --json a.json b.json >both.json
+	gtopo compare --json ring.json ring.json >plans.json
+	follows comparison-1 both.json plans.json
 }
 
 @test "a picture has both curves, and every point's figures" {

@@ -7,13 +7,17 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "cli/predict/predict.h"
 #include "plan/check/check.h"
 #include "plan/json/json.h"
 
-/* The most rows of a file, as each is compared with each. */
-enum { GT_COMPARE_ROWS = 8192 };
+enum {
+	/* The most rows of a file, as each is compared with each. */
+	GT_COMPARE_ROWS = 8192,
+	GT_COMPARE_BYTES = 64 << 20,
+};
 
 static int number_of(const struct gt_json *object, const char *key,
 		     double *number)
@@ -108,17 +112,13 @@ static int price_plan(const struct gt_plan *plan, struct gt_arena *arena,
 	return rc;
 }
 
-static int read_plan(struct gt_arena *arena, struct gt_compare_side *side,
-		     struct gt_err *err)
+static int read_plan(const struct gt_buf *text, struct gt_arena *arena,
+		     struct gt_compare_side *side, struct gt_err *err)
 {
 	struct gt_plan *plan;
-	int rc;
+	int rc = gt_plan_parse(side->file, gt_buf_text(text), text->len, &plan,
+			       err);
 
-	if (!strcmp(side->file, "-"))
-		return gt_err_set(err, GT_EINPUT, "standard input",
-				  "has a plan, which is read twice, and so has "
-				  "to be a file");
-	rc = gt_plan_read(side->file, &plan, err);
 	if (rc)
 		return rc;
 	side->is_plan = 1;
@@ -129,13 +129,16 @@ static int read_plan(struct gt_arena *arena, struct gt_compare_side *side,
 	return rc;
 }
 
-static int read_side(struct gt_arena *arena, struct gt_compare_side *side,
-		     struct gt_err *err)
+/* Reads what a text holds, by its schema. */
+static int read_text(const struct gt_buf *text, struct gt_arena *arena,
+		     struct gt_compare_side *side, struct gt_err *err)
 {
 	struct gt_json_doc *doc;
 	struct gt_json root;
 	const char *schema;
-	int is_plan = 0, rc = gt_json_open(side->file, &doc, err);
+	int is_plan = 0;
+	int rc = gt_json_parse(side->file, gt_buf_text(text), text->len, &doc,
+			       err);
 
 	if (rc)
 		return rc;
@@ -150,7 +153,21 @@ static int read_side(struct gt_arena *arena, struct gt_compare_side *side,
 				   "is neither a plan nor a report; 'gtopo run "
 				   "--json' writes reports");
 	gt_json_close(doc);
-	return is_plan ? read_plan(arena, side, err) : rc;
+	return is_plan ? read_plan(text, arena, side, err) : rc;
+}
+
+/* A file is read once, since it may be a pipe. */
+static int read_side(const char *path, struct gt_arena *arena,
+		     struct gt_compare_side *side, struct gt_err *err)
+{
+	struct gt_buf text = GT_BUF_INIT;
+	int rc = gt_file_read(path, GT_COMPARE_BYTES, &text, err);
+
+	side->file = strcmp(path, "-") ? path : "standard input";
+	if (!rc)
+		rc = read_text(&text, arena, side, err);
+	gt_buf_release(&text);
+	return rc;
 }
 
 static int is_same(const struct gt_compare_row *a,
@@ -199,10 +216,8 @@ int gt_compare(const char *const files[2], struct gt_arena *arena,
 	if (!strcmp(files[0], "-") && !strcmp(files[1], "-"))
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "only one of the two can be standard input");
-	for (int i = 0; i < 2 && !rc; i++) {
-		comparison->sides[i].file = files[i];
-		rc = read_side(arena, &comparison->sides[i], err);
-	}
+	for (int i = 0; i < 2 && !rc; i++)
+		rc = read_side(files[i], arena, &comparison->sides[i], err);
 	return rc ? rc : match(arena, comparison, err);
 }
 

@@ -37,7 +37,8 @@ int gt_fleet_ignore(const char *list, unsigned *ignore, struct gt_err *err)
 				"--ignore '%.*s' is none of model, subsystem, "
 				"class, width, speed, cur-width, cur-speed, "
 				"driver, driver-version, firmware, state, "
-				"layer, acs, p2p, mig, visible, iommu, nvlink",
+				"layer, acs, p2p, mig, visible, iommu, gdr, "
+				"nvlink",
 				(int)len, list);
 		mask |= 1u << i;
 	}

@@ -53,6 +53,15 @@ static const char *text_of(const struct gt_json *object, const char *key)
 	return text;
 }
 
+/* What is missing has its name from the machine that is expected. */
+static const char *label_of(const struct gt_json *finding, const char *name)
+{
+	const char *text = text_of(finding, name);
+
+	return text || strcmp(name, "device") ? text
+					      : text_of(finding, "norm_device");
+}
+
 static int add_finding(struct metrics *metrics, const struct gt_json *finding,
 		       struct gt_err *err)
 {
@@ -63,7 +72,7 @@ static int add_finding(struct metrics *metrics, const struct gt_json *finding,
 	const char *kept, **grown;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		put_label(&labels, names[i], text_of(finding, names[i]));
+		put_label(&labels, names[i], label_of(finding, names[i]));
 	for (int i = 0; i < NSEVERITIES && severity; i++)
 		metrics->of_severity[i] += !strcmp(severity, severities[i]);
 	kept = labels.failed

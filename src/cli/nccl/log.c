@@ -31,24 +31,37 @@ static void print_line(const struct gt_nccl_log_told *told, const char *word,
 
 static uint32_t count_machines(const struct gt_nccl_log *log)
 {
-	return log->nnodes ? log->nnodes : log->nhosts;
+	uint32_t nnodes = gt_nccl_log_nnodes(log);
+
+	return nnodes ? nnodes : log->nhosts;
+}
+
+static void print_size(uint32_t nranks, uint32_t machines, struct gt_buf *out)
+{
+	if (nranks)
+		gt_buf_printf(out, "%u rank%s", nranks, gt_plural(nranks));
+	if (machines)
+		gt_buf_printf(out, "%son %u machine%s", nranks ? " " : "",
+			      machines, gt_plural(machines));
 }
 
 static void print_head(const struct gt_nccl_log_told *told, struct gt_buf *out)
 {
 	const struct gt_nccl_log *log = told->log;
-	uint32_t machines = count_machines(log);
+	uint32_t nranks = log->comms[0]->nranks, machines = count_machines(log);
+	uint32_t named = log->ncomms - !log->comms[log->ncomms - 1]->nranks;
 
 	gt_buf_put_plain(out, told->file);
 	gt_buf_puts(out, ": NCCL ");
 	gt_buf_put_plain(out,
 			 log->version ? log->version : "of unknown version");
-	if (log->nranks)
-		gt_buf_printf(out, ", %u rank%s", log->nranks,
-			      gt_plural(log->nranks));
-	if (machines)
-		gt_buf_printf(out, " on %u machine%s", machines,
-			      gt_plural(machines));
+	if (named > 1)
+		gt_buf_printf(out, ", %u communicators of up to", named);
+	else if (nranks || machines)
+		gt_buf_puts(out, ",");
+	if (nranks || machines)
+		gt_buf_puts(out, " ");
+	print_size(nranks, machines, out);
 	gt_buf_puts(out, "\n");
 }
 
@@ -61,24 +74,31 @@ static void print_ring(const uint32_t *ring, uint32_t n, uint32_t times,
 	gt_buf_puts(out, n > MAX_RANKS ? " ...\n" : "\n");
 }
 
-static void print_rings(const struct gt_nccl_log_told *told, struct gt_buf *out)
+static int same_ring(const struct gt_nccl_log_comm *a, uint32_t i,
+		     const struct gt_nccl_log_comm *b, uint32_t j)
 {
-	const struct gt_nccl_log *log = told->log;
-	size_t bytes = log->nring_ranks * sizeof(uint32_t);
+	return a->rings[i] && b->rings[j]
+		       ? !memcmp(a->rings[i], b->rings[j],
+				 a->nranks * sizeof(**a->rings))
+		       : a->rings[i] == b->rings[j];
+}
+
+static void print_rings(const struct gt_nccl_log_told *told,
+			const struct gt_nccl_log_comm *comm, struct gt_buf *out)
+{
 	uint32_t times;
 
-	if (!log->nrings)
+	if (!comm->nrings)
 		return;
 	print_word(told, "rings", out);
-	gt_buf_printf(out, "%u channel%s\n", log->nrings,
-		      gt_plural(log->nrings));
-	for (uint32_t i = 0; i < log->nrings; i += times) {
-		for (times = 1; i + times < log->nrings; times++)
-			if (!log->rings[i] || !log->rings[i + times] ||
-			    memcmp(log->rings[i], log->rings[i + times], bytes))
+	gt_buf_printf(out, "%u channel%s\n", comm->nrings,
+		      gt_plural(comm->nrings));
+	for (uint32_t i = 0; i < comm->nrings; i += times) {
+		for (times = 1; i + times < comm->nrings; times++)
+			if (!same_ring(comm, i, comm, i + times))
 				break;
-		if (log->rings[i])
-			print_ring(log->rings[i], log->nring_ranks, times, out);
+		if (comm->rings[i])
+			print_ring(comm->rings[i], comm->nranks, times, out);
 	}
 }
 
@@ -92,12 +112,13 @@ static const char *pattern_name(int pattern)
 }
 
 static void print_graphs(const struct gt_nccl_log_told *told,
+			 const struct gt_nccl_log_comm *comm,
 			 struct gt_buf *out)
 {
 	const struct gt_nccl_logged_graph *graph;
 
-	for (uint32_t i = 0; i < told->log->ngraphs; i++) {
-		graph = &told->log->graphs[i];
+	for (uint32_t i = 0; i < comm->ngraphs; i++) {
+		graph = &comm->graphs[i];
 		if (!graph->nchannels)
 			continue;
 		print_word(told, "graph", out);
@@ -105,7 +126,7 @@ static void print_graphs(const struct gt_nccl_log_told *told,
 			      pattern_name(graph->pattern), graph->nchannels,
 			      gt_plural(graph->nchannels), graph->intra_gbs,
 			      graph->intra);
-		if (count_machines(told->log) > 1)
+		if (comm->nnodes > 1)
 			gt_buf_printf(out,
 				      "; %g GB/s between machines, over %s",
 				      graph->inter_gbs, graph->inter);
@@ -113,15 +134,84 @@ static void print_graphs(const struct gt_nccl_log_told *told,
 	}
 }
 
-static void print_means(const struct gt_nccl_log_told *told, struct gt_buf *out)
+static void print_means(const struct gt_nccl_log_told *told,
+			const struct gt_nccl_log_comm *comm, struct gt_buf *out)
 {
-	const struct gt_nccl_log *log = told->log;
-
-	for (uint32_t i = 0; i < log->nmeans; i++) {
+	for (uint32_t i = 0; i < comm->nmeans; i++) {
 		print_word(told, "by", out);
-		gt_buf_put_plain(out, log->means[i].name);
+		gt_buf_put_plain(out, comm->means[i].name);
 		gt_buf_printf(out, ": %" PRIu64 " connection%s\n",
-			      log->means[i].n, gt_plural(log->means[i].n));
+			      comm->means[i].n, gt_plural(comm->means[i].n));
+	}
+}
+
+static int same_means(const struct gt_nccl_log_comm *a,
+		      const struct gt_nccl_log_comm *b)
+{
+	uint32_t i = 0;
+
+	while (i < a->nmeans && i < b->nmeans &&
+	       a->means[i].n == b->means[i].n &&
+	       !strcmp(a->means[i].name, b->means[i].name))
+		i++;
+	return i == a->nmeans && i == b->nmeans;
+}
+
+/* Whether two communicators would be told in the same words. */
+static int same_comm(const struct gt_nccl_log_comm *a,
+		     const struct gt_nccl_log_comm *b)
+{
+	uint32_t i = 0;
+
+	if (a->nranks != b->nranks || a->nnodes != b->nnodes ||
+	    a->nrings != b->nrings || a->ngraphs != b->ngraphs ||
+	    memcmp(a->graphs, b->graphs, sizeof(a->graphs)) ||
+	    !same_means(a, b))
+		return 0;
+	while (i < a->nrings && same_ring(a, i, b, i))
+		i++;
+	return i == a->nrings;
+}
+
+/* Tells the first of communicators that are alike, and how many there are. */
+static void print_comm(const struct gt_nccl_log_told *told,
+		       const struct gt_nccl_log_comm *comm, uint32_t times,
+		       struct gt_buf *out)
+{
+	if (told->log->ncomms > 1) {
+		print_word(told, "comm", out);
+		if (times > 1)
+			gt_buf_printf(out, "%u times ", times);
+		if (comm->nranks)
+			print_size(comm->nranks, comm->nnodes, out);
+		else
+			gt_buf_puts(out, "of some of these, NCCL does not log "
+					 "which");
+		if (comm->name) {
+			gt_buf_puts(out, ": ");
+			gt_buf_put_plain(out, comm->name);
+		}
+		gt_buf_puts(out, comm->name && times > 1 ? ", ...\n" : "\n");
+	}
+	print_rings(told, comm, out);
+	print_graphs(told, comm, out);
+	print_means(told, comm, out);
+}
+
+static void print_comms(const struct gt_nccl_log_told *told, struct gt_buf *out)
+{
+	const struct gt_nccl_log_comm *const *comms = told->log->comms;
+	uint32_t n = told->log->ncomms, first, times;
+
+	for (uint32_t i = 0; i < n; i++) {
+		for (first = 0; !same_comm(comms[first], comms[i]);)
+			first++;
+		if (first < i)
+			continue;
+		times = 0;
+		for (uint32_t j = i; j < n; j++)
+			times += (uint32_t)same_comm(comms[i], comms[j]);
+		print_comm(told, comms[i], times, out);
 	}
 }
 
@@ -140,9 +230,7 @@ void gt_nccl_log_print(const struct gt_nccl_log_told *told, struct gt_buf *out)
 	const struct gt_nccl_log *log = told->log;
 
 	print_head(told, out);
-	print_rings(told, out);
-	print_graphs(told, out);
-	print_means(told, out);
+	print_comms(told, out);
 	if (log->network)
 		print_line(told, "network", log->network, out);
 	if (log->ports)
@@ -172,49 +260,70 @@ static void put_text(struct gt_json_writer *json, const char *key,
 }
 
 static void put_rings(struct gt_json_writer *json,
-		      const struct gt_nccl_log *log)
+		      const struct gt_nccl_log_comm *comm)
 {
 	gt_json_open_array(json, "rings", GT_JSON_LINES);
-	for (uint32_t i = 0; i < log->nrings; i++) {
-		if (!log->rings[i]) {
+	for (uint32_t i = 0; i < comm->nrings; i++) {
+		if (!comm->rings[i]) {
 			gt_json_put_null(json, NULL);
 			continue;
 		}
 		gt_json_open_array(json, NULL, GT_JSON_FLAT);
-		for (uint32_t r = 0; r < log->nring_ranks; r++)
-			gt_json_put_int(json, NULL, log->rings[i][r]);
+		for (uint32_t r = 0; r < comm->nranks; r++)
+			gt_json_put_int(json, NULL, comm->rings[i][r]);
 		gt_json_end(json);
 	}
 	gt_json_end(json);
 }
 
 static void put_graphs(struct gt_json_writer *json,
-		       const struct gt_nccl_log *log)
+		       const struct gt_nccl_log_comm *comm)
 {
 	gt_json_open_array(json, "graphs", GT_JSON_LINES);
-	for (uint32_t i = 0; i < log->ngraphs; i++) {
+	for (uint32_t i = 0; i < comm->ngraphs; i++) {
 		gt_json_open_object(json, NULL, GT_JSON_FLAT);
-		gt_json_put_int(json, "pattern", log->graphs[i].pattern);
-		gt_json_put_int(json, "channels", log->graphs[i].nchannels);
+		gt_json_put_int(json, "pattern", comm->graphs[i].pattern);
+		gt_json_put_int(json, "channels", comm->graphs[i].nchannels);
 		gt_json_put_double(json, "channel_gbs", "%.6g",
-				   log->graphs[i].intra_gbs);
+				   comm->graphs[i].intra_gbs);
 		gt_json_put_double(json, "inter_gbs", "%.6g",
-				   log->graphs[i].inter_gbs);
-		gt_json_put_text(json, "kind", log->graphs[i].intra);
-		gt_json_put_text(json, "inter_kind", log->graphs[i].inter);
+				   comm->graphs[i].inter_gbs);
+		gt_json_put_text(json, "kind", comm->graphs[i].intra);
+		gt_json_put_text(json, "inter_kind", comm->graphs[i].inter);
 		gt_json_end(json);
 	}
 	gt_json_end(json);
 }
 
 static void put_means(struct gt_json_writer *json,
-		      const struct gt_nccl_log *log)
+		      const struct gt_nccl_log_comm *comm)
 {
 	gt_json_open_array(json, "connections", GT_JSON_LINES);
-	for (uint32_t i = 0; i < log->nmeans; i++) {
+	for (uint32_t i = 0; i < comm->nmeans; i++) {
 		gt_json_open_object(json, NULL, GT_JSON_FLAT);
-		gt_json_put_text(json, "by", log->means[i].name);
-		gt_json_put_int(json, "count", (int64_t)log->means[i].n);
+		gt_json_put_text(json, "by", comm->means[i].name);
+		gt_json_put_int(json, "count", (int64_t)comm->means[i].n);
+		gt_json_end(json);
+	}
+	gt_json_end(json);
+}
+
+static void put_comms(struct gt_json_writer *json,
+		      const struct gt_nccl_log *log)
+{
+	const struct gt_nccl_log_comm *comm;
+
+	gt_json_open_array(json, "communicators", GT_JSON_LINES);
+	for (uint32_t i = 0; i < log->ncomms; i++) {
+		comm = log->comms[i];
+		gt_json_open_object(json, NULL, GT_JSON_LINES);
+		put_text(json, "name", comm->name);
+		gt_json_put_int(json, "ranks", comm->nranks);
+		gt_json_put_int(json, "ranks_heard", comm->nheard);
+		gt_json_put_int(json, "machines", comm->nnodes);
+		put_rings(json, comm);
+		put_graphs(json, comm);
+		put_means(json, comm);
 		gt_json_end(json);
 	}
 	gt_json_end(json);
@@ -241,12 +350,10 @@ void gt_nccl_log_print_json(const struct gt_nccl_log_told *told,
 	gt_json_put_text(&json, "gtopo", PACKAGE_VERSION);
 	gt_json_put_text(&json, "file", told->file);
 	put_text(&json, "nccl", log->version);
-	gt_json_put_int(&json, "ranks", log->nranks);
+	gt_json_put_int(&json, "ranks", log->comms[0]->nranks);
 	gt_json_put_int(&json, "machines", count_machines(log));
 	put_text(&json, "network", log->network);
-	put_rings(&json, log);
-	put_graphs(&json, log);
-	put_means(&json, log);
+	put_comms(&json, log);
 	put_said(&json, "env", log->env, log->nenv);
 	put_said(&json, "warnings", log->warnings, log->nwarnings);
 	gt_json_open_array(&json, "slow", GT_JSON_LINES);

@@ -25,7 +25,8 @@ static const struct gt_column columns[] = {
 	{"device", "device", GT_CELL_TEXT},
 	{"bus_id", "bus id", GT_CELL_CODE},
 	{"text", "finding", GT_CELL_TEXT},
-	{"bound_gbs", "bound, GB/s", GT_CELL_NUMBER},
+	{"bound_gbs", "bound inside, GB/s", GT_CELL_NUMBER},
+	{"between_bound_gbs", "bound between, GB/s", GT_CELL_NUMBER},
 };
 
 /* A group of the document that gtopo diff writes. */
@@ -78,25 +79,48 @@ static void put_files(struct gt_page *page, const struct group *group)
 	gt_buf_release(&list);
 }
 
-/* Writes what a job loses, "all-reduce bound 381 GB/s, not 406.4". */
-static void put_bound(const struct gt_json *object, struct gt_buf *out)
+/* Returns a number of a group, or 0 where it has none. */
+static double number_of(const struct gt_json *object, const char *key)
 {
-	double norm, bound;
 	struct gt_json value;
+	double number;
 
-	if (!gt_json_get(object, "norm_bound_gbs", &value) ||
-	    gt_json_double(&value, &norm, NULL) ||
-	    !gt_json_get(object, "bound_gbs", &value) ||
-	    gt_json_double(&value, &bound, NULL))
-		return;
-	gt_buf_printf(out,
-		      "<p class=\"%s\">all-reduce bound inside %.4g GB/s, "
-		      "%.4g for the norm</p>\n",
-		      bound < norm ? "bad" : "quiet", bound, norm);
+	return gt_json_get(object, key, &value) &&
+			       !gt_json_double(&value, &number, NULL)
+		       ? number
+		       : 0;
+}
+
+/*
+ * Writes what a job loses inside one such server and between as many as gtopo
+ * diff asks of, with the rates that it has.
+ */
+static void put_bounds(const struct gt_json *object, uint32_t nnodes,
+		       struct gt_buf *out)
+{
+	double inside = number_of(object, "bound_gbs");
+	double norm_inside = number_of(object, "norm_bound_gbs");
+	double between = number_of(object, "between_bound_gbs");
+	double norm_between = number_of(object, "norm_between_bound_gbs");
+
+	if (inside > 0 && norm_inside > 0)
+		gt_buf_printf(out,
+			      "<p class=\"%s\">all-reduce bound inside %.4g "
+			      "GB/s, %.4g for the norm</p>\n",
+			      inside < norm_inside ? "bad" : "quiet", inside,
+			      norm_inside);
+	if (between > 0 && norm_between > 0)
+		gt_buf_printf(
+			out,
+			"<p class=\"%s\">all-reduce bound between %u such "
+			"nodes %.4g GB/s, %.4g between those of the "
+			"norm</p>\n",
+			between < norm_between ? "bad" : "quiet", nnodes,
+			between, norm_between);
 }
 
 static void put_group(struct gt_page *page, const struct gt_json *object,
-		      const struct group *group)
+		      const struct group *group, uint32_t nnodes)
 {
 	const struct gt_table table = {.columns = columns,
 				       .ncolumns = GT_COLUMNS(columns),
@@ -107,7 +131,7 @@ static void put_group(struct gt_page *page, const struct gt_json *object,
 	gt_buf_printf(page->out, "<h3 class=\"bad\">%u differ%s</h3>\n",
 		      group->nfiles, group->nfiles == 1 ? "s" : " alike");
 	put_files(page, group);
-	put_bound(object, page->out);
+	put_bounds(object, nnodes, page->out);
 	gt_table(&table, &group->findings, page->out);
 }
 
@@ -187,7 +211,8 @@ static int put_fleet(struct gt_page *page, const struct gt_page_fleet *ask,
 	put_alike(page, &groups, n, ask->expected);
 	for (uint32_t i = 0; i < n; i++)
 		if (!read_group(&groups, i, &object, &group))
-			put_group(page, &object, &group);
+			put_group(page, &object, &group,
+				  (uint32_t)number_of(root, "nodes"));
 	gt_page_end(page);
 	norm.what = ask->expected ? "what is expected" : "the norm";
 	rc = gt_page_view(page, &norm, err);

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/text.h"
+#include "cli/diff/cluster.h"
 #include "cli/page/html.h"
 #include "cli/page/part.h"
 
@@ -34,6 +35,12 @@ static int put_machines(struct gt_page *page, const struct gt_page_query *ask,
 		files[i + (uint32_t)fleet.expected] = ask->files[i];
 	fleet.nfiles += (uint32_t)fleet.expected;
 	fleet.files = files;
+	for (uint32_t i = 0; i < 2; i++)
+		if (gt_diff_is_cluster(files[i]))
+			return gt_err_set(err, GT_EINPUT, files[i],
+					  "is a cluster, which has a page of "
+					  "its own; gtopo diff compares "
+					  "several");
 	return gt_page_fleet(page, &fleet, err);
 }
 

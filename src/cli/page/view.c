@@ -197,6 +197,13 @@ static int put_findings(struct gt_page *page, const struct gt_topo *topo,
 	return rc;
 }
 
+/* A machine with its links' line rates, and with what they reach. */
+struct shown {
+	const struct gt_topo *topo, *reached;
+	const struct gt_lint *lint;
+};
+
+/* Bottlenecks are of what links reach, as in gtopo paths and gtopo diff. */
 static int put_bottlenecks(struct gt_page *page, const struct gt_topo *topo,
 			   struct gt_err *err)
 {
@@ -219,7 +226,9 @@ static int put_bottlenecks(struct gt_page *page, const struct gt_topo *topo,
 	gt_buf_puts(page->out,
 		    "<h3>Bottlenecks</h3>\n<p class=\"quiet\">Links that "
 		    "several pairs of GPUs share, by what each pair gets when "
-		    "all send at once, one way.</p>\n");
+		    "all send at once, one way; GB/s as measured where the "
+		    "file says so, else NCCL's constants, which are below the "
+		    "line rates of the picture.</p>\n");
 	rc = put_table(page, &json, "bottlenecks", &table, err);
 	gt_buf_release(&json);
 	return rc;
@@ -316,11 +325,11 @@ static void cut_lanes(struct gt_page *page, uint32_t ngpus,
  */
 static int put_machine_picture(struct gt_page *page,
 			       const struct gt_page_view *view,
-			       const struct gt_topo *topo,
-			       const struct gt_lint *lint, struct gt_err *err)
+			       const struct shown *shown, struct gt_err *err)
 {
+	const struct gt_topo *topo = shown->topo;
 	struct gt_dot_overlay overlay = {.ngroups = 0};
-	struct gt_dot_more more = {.lint = lint, .overlay = NULL};
+	struct gt_dot_more more = {.lint = shown->lint, .overlay = NULL};
 	struct gt_buf dot = GT_BUF_INIT;
 	int rc = GT_OK;
 
@@ -340,17 +349,17 @@ static int put_machine_picture(struct gt_page *page,
 }
 
 static int put_machine(struct gt_page *page, const struct gt_page_view *view,
-		       const struct gt_topo *topo, const struct gt_lint *lint,
-		       struct gt_err *err)
+		       const struct shown *shown, struct gt_err *err)
 {
-	struct gt_show_style style = {.lint = lint};
+	struct gt_show_style style = {.lint = shown->lint};
+	const struct gt_topo *topo = shown->topo;
 	struct gt_buf tree = GT_BUF_INIT;
-	int rc = put_machine_picture(page, view, topo, lint, err);
+	int rc = put_machine_picture(page, view, shown, err);
 
 	if (!rc)
-		rc = put_findings(page, topo, lint, err);
+		rc = put_findings(page, topo, shown->lint, err);
 	if (!rc && !view->is_short)
-		rc = put_bottlenecks(page, topo, err);
+		rc = put_bottlenecks(page, shown->reached, err);
 	if (!rc)
 		rc = put_devices(page, topo, view->is_short, err);
 	if (rc)
@@ -385,7 +394,7 @@ static void begin_view(struct gt_page *page, const struct gt_page_view *view)
 static int view_machine(struct gt_page *page, const struct gt_page_view *view,
 			const struct gt_buf *text, struct gt_err *err)
 {
-	struct gt_topo *topo;
+	struct gt_topo *topo, *reached = NULL;
 	struct gt_lint lint;
 	int rc = gt_topo_parse(view->file, gt_buf_text(text), text->len,
 			       GT_RATES_LINE, &topo, err);
@@ -394,13 +403,18 @@ static int view_machine(struct gt_page *page, const struct gt_page_view *view,
 		return rc;
 	rc = gt_topo_check(topo, err);
 	if (!rc)
+		rc = gt_topo_parse(view->file, gt_buf_text(text), text->len,
+				   GT_RATES_MEASURED, &reached, err);
+	if (!rc)
 		rc = gt_lint_text(view->file, gt_buf_text(text), text->len,
 				  page->arena, &lint, err);
 	if (!rc) {
 		begin_view(page, view);
-		rc = put_machine(page, view, topo, &lint, err);
+		rc = put_machine(page, view,
+				 &(struct shown){topo, reached, &lint}, err);
 		gt_page_end(page);
 	}
+	gt_topo_free(reached);
 	gt_topo_free(topo);
 	return rc;
 }

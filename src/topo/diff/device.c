@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/rat.h"
 #include "base/xml.h"
+#include "topo/diff/gdr.h"
 #include "topo/diff/mix.h"
 #include "topo/graph/model.h"
 #include "topo/graph/topo.h"
@@ -24,7 +25,7 @@ const char *gt_prop_name(enum gt_prop prop)
 		"cur-speed", "driver",    "driver-version",
 		"firmware",  "state",     "layer",
 		"acs",       "p2p",       "mig",
-		"visible",   "iommu",
+		"visible",   "iommu",     "gdr",
 	};
 
 	return names[prop];
@@ -137,6 +138,7 @@ static void gt_props_gpu(struct gt_props *p, const struct gt_xml_elem *gpu)
 	gt_props_copy(p, GT_PROP_VISIBLE,
 		      gt_xml_attr(gpu, "gt_hidden") ? "no" : "yes");
 	gt_props_p2p(p, gt_xml_text(gpu, "gt_p2p"));
+	gt_props_copy(p, GT_PROP_GDR, gt_gdr_of_device(gpu));
 	if (*mig)
 		gt_props_copy(p, GT_PROP_MIG, *mig == '1' ? "on" : "off");
 }
@@ -201,6 +203,16 @@ static void gt_props_port(struct gt_props *p)
 	gt_props_copy(p, GT_PROP_SPEED, gt_xml_text(p->dev->elem, "speed"));
 	gt_props_word(p, GT_PROP_STATE, "gt_state");
 	gt_props_word(p, GT_PROP_LAYER, "gt_layer");
+	gt_props_copy(p, GT_PROP_GDR, gt_gdr_of_device(p->dev->elem));
+}
+
+static void gt_props_server(struct gt_props *p)
+{
+	const struct gt_xml_elem *root = p->dev->elem;
+
+	gt_props_copy(p, GT_PROP_IOMMU,
+		      gt_xml_text(gt_xml_find(root, "gt_machine"), "iommu"));
+	gt_props_copy(p, GT_PROP_GDR, gt_gdr_of_server(root));
 }
 
 void gt_device_read_props(struct gt_arena *arena, unsigned ignore,
@@ -223,9 +235,7 @@ void gt_device_read_props(struct gt_arena *arena, unsigned ignore,
 	if (dev->kind == GT_DEVICE_PORT)
 		gt_props_port(&p);
 	if (dev->kind == GT_DEVICE_SERVER)
-		gt_props_copy(
-			&p, GT_PROP_IOMMU,
-			gt_xml_text(gt_xml_find(elem, "gt_machine"), "iommu"));
+		gt_props_server(&p);
 }
 
 uint64_t gt_device_label(const struct gt_device *dev, unsigned without)

@@ -50,6 +50,8 @@ enum gt_prop {
 	GT_PROP_MIG,     /* "on", "off" */
 	GT_PROP_VISIBLE, /* whether programs see the GPU: "yes", "no" */
 	GT_PROP_IOMMU,   /* of the server: "off" … */
+	/* of the server, a GPU or a port: GPUDirect RDMA, "on", "off" */
+	GT_PROP_GDR,
 	GT_NPROPS
 };
 

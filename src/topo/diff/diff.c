@@ -99,6 +99,7 @@ static const char *gt_differ_word(enum gt_prop prop)
 		"MIG mode",
 		"visible to programs:",
 		"IOMMU",
+		"GPUDirect RDMA",
 	};
 
 	return words[prop];
@@ -128,10 +129,21 @@ static int gt_differ_follows(const struct gt_device *a,
 		[GT_PROP_MIG] = GT_PROP_MIG,
 		[GT_PROP_VISIBLE] = GT_PROP_VISIBLE,
 		[GT_PROP_IOMMU] = GT_PROP_IOMMU,
+		[GT_PROP_GDR] = GT_PROP_GDR,
 	};
 	enum gt_prop of = causes[prop];
 
 	return of != prop && gt_prop_differs(a->props[of], b->props[of]);
+}
+
+/* What the whole server lacks is no fault of each of its devices. */
+static int gt_differ_is_servers(const struct gt_differ *d, uint32_t dev,
+				enum gt_prop prop)
+{
+	return dev && prop == GT_PROP_GDR &&
+	       gt_prop_differs(
+		       gt_device_tree_device(d->diff->a, 0)->props[prop],
+		       gt_device_tree_device(d->diff->b, 0)->props[prop]);
 }
 
 static void gt_differ_props(struct gt_differ *d, uint32_t x, uint32_t y)
@@ -144,7 +156,8 @@ static void gt_differ_props(struct gt_differ *d, uint32_t x, uint32_t y)
 	for (int i = 0; i < GT_NPROPS && !d->rc; i++) {
 		finding.prop = (enum gt_prop)i;
 		if (gt_prop_differs(a->props[i], b->props[i]) &&
-		    !gt_differ_follows(a, b, finding.prop))
+		    !gt_differ_follows(a, b, finding.prop) &&
+		    !gt_differ_is_servers(d, x, finding.prop))
 			gt_differ_add(d, finding, "%s %s%s instead of %s",
 				      gt_differ_word(finding.prop), b->props[i],
 				      gt_differ_unit(b, finding.prop),

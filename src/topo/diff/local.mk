@@ -9,6 +9,8 @@ gtopo_core_sources += \
 	%D%/device_tree.h \
 	%D%/diff.c \
 	%D%/diff.h \
+	%D%/gdr.c \
+	%D%/gdr.h \
 	%D%/hungarian.c \
 	%D%/hungarian.h \
 	%D%/isomorphism.c \

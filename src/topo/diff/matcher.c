@@ -31,6 +31,7 @@ static const int gt_match_price[GT_NPROPS] = {
 	[GT_PROP_P2P] = 1,
 	[GT_PROP_MIG] = 1,
 	[GT_PROP_VISIBLE] = 1,
+	[GT_PROP_GDR] = 1,
 };
 
 int gt_match_device_cost(const struct gt_matcher *m, uint32_t x, uint32_t y)

@@ -12,6 +12,7 @@
 #include "topo/lint/device.h"
 #include "topo/lint/inventory.h"
 #include "topo/lint/links.h"
+#include "topo/lint/sisters.h"
 
 /*
  * Tells of bus ids that appear twice.  Real files repeat a bridge beside
@@ -101,7 +102,8 @@ static void gt_lint_fewer(struct gt_lint_graph *g,
 
 	if (!gpu && !gt_lint_is_nic(dev))
 		return;
-	if (dev->lanes > 0 && dev->lanes < usual) {
+	if (dev->lanes > 0 && dev->lanes < usual &&
+	    (gpu || !dev->has_slow_link)) {
 		gt_linter_report_elem(
 			g->l,
 			gpu ? GT_LINT_NARROW_GPU_RULE : GT_LINT_NARROW_NIC_RULE,
@@ -265,6 +267,7 @@ void gt_lint_graph(struct gt_linter *l, const struct gt_xml *xml)
 	gt_lint_usuals(&g);
 	gt_lint_bus_twice(&g);
 	gt_lint_links(&g);
+	gt_lint_sisters(&g);
 	for (uint32_t i = 0; i < g.npcis; i++) {
 		gt_lint_fewer(&g, &g.pcis[i]);
 		gt_lint_switch(&g, &g.pcis[i]);

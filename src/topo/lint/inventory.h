@@ -31,6 +31,7 @@ struct gt_lint_dev {
 	uint32_t depth; /* the number of elements above it */
 	/* the values that most of its model have */
 	int usual_lanes, usual_nvlinks;
+	int has_slow_link; /* of which is told already */
 };
 
 /* What a <net> must not share with others. */

@@ -15,6 +15,8 @@ gtopo_core_sources += \
 	%D%/lint.def \
 	%D%/lint.h \
 	%D%/linter.c \
-	%D%/linter.h
+	%D%/linter.h \
+	%D%/sisters.c \
+	%D%/sisters.h
 
 EXTRA_DIST += %D%/README.md

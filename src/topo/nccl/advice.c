@@ -10,7 +10,11 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "topo/nccl/fill.h"
+#include "topo/nccl/limits.h"
 #include "topo/nccl/log.h"
+
+_Static_assert(GT_NCCL_MAX_ADVICE >= GT_NCCL_NLIMITS + 6,
+	       "each limit and each of what follows is told at most once");
 
 struct gt_nccl_adviser {
 	const struct gt_nccl_log *log;
@@ -18,6 +22,13 @@ struct gt_nccl_adviser {
 	struct gt_nccl_advice *list;
 	uint32_t n;
 	int failed;
+};
+
+/* What goes by some means in all communicators that a question is about. */
+struct gt_nccl_count {
+	uint64_t n;
+	const struct gt_nccl_means *first;
+	const struct gt_nccl_log_comm *comm; /* of the first */
 };
 
 static void gt_nccl_advise_one(struct gt_nccl_adviser *adviser,
@@ -29,33 +40,86 @@ static void gt_nccl_advise_one(struct gt_nccl_adviser *adviser,
 		(struct gt_nccl_advice){name, text, remedy};
 }
 
-/* Adds up connections whose means begin so; *first is the first such means. */
-static uint64_t gt_nccl_count(const struct gt_nccl_log *log, const char *start,
-			      const struct gt_nccl_means **first)
+/* Says which communicator is meant, where there are several. */
+static const char *gt_nccl_of_comm(struct gt_nccl_adviser *adviser,
+				   const struct gt_nccl_log_comm *comm)
 {
-	uint64_t n = 0;
+	char *text;
 
-	*first = NULL;
-	for (uint32_t i = 0; i < log->nmeans; i++)
-		if (gt_starts_with(log->means[i].name, start)) {
-			n += log->means[i].n;
-			*first = *first ? *first : &log->means[i];
-		}
-	return n;
+	if (adviser->log->ncomms < 2 || !comm->nranks)
+		return "";
+	text = gt_arena_printf(
+		adviser->arena, " of the communicator of %u rank%s%s%s%s",
+		comm->nranks, gt_plural(comm->nranks), comm->name ? " (" : "",
+		comm->name ? comm->name : "", comm->name ? ")" : "");
+	adviser->failed |= !text;
+	return text ? text : "";
 }
 
-static int gt_nccl_is_set(const struct gt_nccl_log *log, const char *variable)
-{
-	const char *value = gt_nccl_log_env(log, variable);
+/* Which communicators a question is about. */
+enum gt_nccl_where { ANYWHERE, INSIDE, BETWEEN };
 
-	return value && strcmp(value, "0");
+static int gt_nccl_is_there(const struct gt_nccl_log_comm *comm,
+			    enum gt_nccl_where where)
+{
+	return where == ANYWHERE || (where == INSIDE && comm->nnodes == 1) ||
+	       (where == BETWEEN && comm->nnodes != 1);
+}
+
+/* Adds up connections whose means begin so and, with `has`, have that. */
+static struct gt_nccl_count gt_nccl_count(const struct gt_nccl_log *log,
+					  enum gt_nccl_where where,
+					  const char *start, const char *has)
+{
+	struct gt_nccl_count count = {0};
+	const struct gt_nccl_log_comm *comm;
+
+	for (uint32_t c = 0; c < log->ncomms; c++) {
+		comm = log->comms[c];
+		if (!gt_nccl_is_there(comm, where))
+			continue;
+		for (uint32_t i = 0; i < comm->nmeans; i++) {
+			if (!gt_starts_with(comm->means[i].name, start) ||
+			    (has && !strstr(comm->means[i].name, has)))
+				continue;
+			count.n += comm->means[i].n;
+			if (!count.first) {
+				count.first = &comm->means[i];
+				count.comm = comm;
+			}
+		}
+	}
+	return count;
+}
+
+/* What the user set comes first: what follows may be due to it. */
+static void gt_nccl_advise_limits(struct gt_nccl_adviser *adviser)
+{
+	const char *variable, *set;
+
+	for (int i = 0; i < GT_NCCL_NLIMITS; i++) {
+		variable = gt_nccl_limits[i].variable;
+		set = gt_nccl_limit_set(adviser->log, variable);
+		if (!set)
+			continue;
+		gt_nccl_advise_one(
+			adviser, "variable",
+			gt_arena_printf(adviser->arena, "%s %s", set,
+					gt_nccl_limits[i].what),
+			gt_arena_printf(adviser->arena,
+					"leave out %s, unless a measurement "
+					"speaks for it",
+					variable));
+	}
 }
 
 /* What helps depends on who refuses: the user, the driver or NCCL itself. */
 static const char *gt_nccl_shm_remedy(const struct gt_nccl_log *log)
 {
-	if (gt_nccl_is_set(log, "NCCL_P2P_DISABLE"))
+	if (gt_nccl_limit_set(log, "NCCL_P2P_DISABLE"))
 		return "leave out NCCL_P2P_DISABLE";
+	if (gt_nccl_limit_set(log, "NCCL_P2P_LEVEL"))
+		return "leave out NCCL_P2P_LEVEL";
 	if (log->no_peer_access)
 		return "the driver refuses peer access, as the log says: gtopo "
 		       "health looks for ACS and an IOMMU; the board may not "
@@ -67,62 +131,73 @@ static const char *gt_nccl_shm_remedy(const struct gt_nccl_log *log)
 
 static void gt_nccl_advise_shm(struct gt_nccl_adviser *adviser)
 {
-	const struct gt_nccl_means *shm, *p2p;
-	uint64_t n = gt_nccl_count(adviser->log, "SHM", &shm);
-	uint64_t all = n + gt_nccl_count(adviser->log, "P2P", &p2p);
+	const struct gt_nccl_log *log = adviser->log;
+	struct gt_nccl_count shm = gt_nccl_count(log, ANYWHERE, "SHM", NULL);
+	struct gt_nccl_count p2p = gt_nccl_count(log, ANYWHERE, "P2P", NULL);
 
-	if (!n)
+	if (!shm.n)
 		return;
 	gt_nccl_advise_one(
 		adviser, "shm",
 		gt_arena_printf(adviser->arena,
 				"%llu of %llu connections inside machines go "
 				"through the host's memory (%s), such as from "
-				"rank %u to rank %u",
-				(unsigned long long)n, (unsigned long long)all,
-				shm->name, shm->from, shm->to),
-		gt_nccl_shm_remedy(adviser->log));
+				"rank %u to rank %u%s",
+				(unsigned long long)shm.n,
+				(unsigned long long)(shm.n + p2p.n),
+				shm.first->name, shm.first->from, shm.first->to,
+				gt_nccl_of_comm(adviser, shm.comm)),
+		gt_nccl_shm_remedy(log));
+}
+
+static const char *gt_nccl_socket_remedy(const struct gt_nccl_log *log)
+{
+	if (gt_nccl_limit_set(log, "NCCL_IB_DISABLE"))
+		return "leave out NCCL_IB_DISABLE";
+	if (gt_nccl_limit_set(log, "NCCL_NET"))
+		return "leave out NCCL_NET";
+	if (log->no_verbs)
+		return "NCCL did not find libibverbs: install rdma-core, in "
+		       "the container, too";
+	if (log->no_rdma_device)
+		return "NCCL found no RDMA device: a container needs "
+		       "/dev/infiniband; ibv_devinfo lists what there is";
+	return "gtopo detect shows which RDMA ports there are; NCCL_IB_HCA "
+	       "names those to use";
 }
 
 static void gt_nccl_advise_socket(struct gt_nccl_adviser *adviser)
 {
 	const struct gt_nccl_log *log = adviser->log;
-	const struct gt_nccl_means *socket;
-	uint64_t n = gt_nccl_count(log, "NET/Socket", &socket);
-	const char *remedy = "gtopo detect shows which RDMA ports there are; "
-			     "NCCL_IB_HCA names those to use";
+	int is_told = log->network && !strcmp(log->network, "Socket") &&
+		      gt_nccl_log_nnodes(log) > 1;
 
-	if (!n && (log->nnodes < 2 || !log->network ||
-		   strcmp(log->network, "Socket")))
-		return;
-	if (gt_nccl_is_set(log, "NCCL_IB_DISABLE"))
-		remedy = "leave out NCCL_IB_DISABLE";
-	else if (log->no_verbs)
-		remedy = "NCCL did not find libibverbs: install rdma-core, in "
-			 "the container, too";
-	else if (log->no_rdma_device)
-		remedy = "NCCL found no RDMA device: a container needs "
-			 "/dev/infiniband; ibv_devinfo lists what there is";
-	gt_nccl_advise_one(adviser, "socket",
-			   "what goes between machines goes over TCP sockets, "
-			   "not over RDMA",
-			   remedy);
+	if (is_told || gt_nccl_count(log, BETWEEN, "NET/Socket", NULL).n)
+		gt_nccl_advise_one(adviser, "socket",
+				   "what goes between machines goes over TCP "
+				   "sockets, not over RDMA",
+				   gt_nccl_socket_remedy(log));
+}
+
+static const char *gt_nccl_gdr_remedy(const struct gt_nccl_log *log)
+{
+	if (gt_nccl_limit_set(log, "NCCL_NET_GDR_LEVEL"))
+		return "leave out NCCL_NET_GDR_LEVEL";
+	if (gt_nccl_limit_set(log, "NCCL_NET_GDR_READ"))
+		return "leave out NCCL_NET_GDR_READ";
+	return "load nvidia-peermem, or use a kernel and driver with DMA-BUF; "
+	       "where GPU and card are farther apart than a PCI switch, "
+	       "NCCL_NET_GDR_LEVEL=PHB or SYS";
 }
 
 static void gt_nccl_advise_gdr(struct gt_nccl_adviser *adviser)
 {
 	const struct gt_nccl_log *log = adviser->log;
-	uint64_t with = 0, without = 0;
+	uint64_t all = gt_nccl_count(log, BETWEEN, "NET/", NULL).n -
+		       gt_nccl_count(log, BETWEEN, "NET/Socket", NULL).n;
+	uint64_t without =
+		all - gt_nccl_count(log, BETWEEN, "NET/", "GDRDMA").n;
 
-	for (uint32_t i = 0; i < log->nmeans; i++) {
-		if (!gt_starts_with(log->means[i].name, "NET/") ||
-		    gt_starts_with(log->means[i].name, "NET/Socket"))
-			continue;
-		if (strstr(log->means[i].name, "GDRDMA"))
-			with += log->means[i].n;
-		else
-			without += log->means[i].n;
-	}
 	if (without)
 		gt_nccl_advise_one(
 			adviser, "gdr",
@@ -131,38 +206,49 @@ static void gt_nccl_advise_gdr(struct gt_nccl_adviser *adviser)
 					"machines are without GPUDirect RDMA: "
 					"bytes pass through the host's memory",
 					(unsigned long long)without,
-					(unsigned long long)(with + without)),
-			"load nvidia-peermem, or use a kernel and driver with "
-			"DMA-BUF; where GPU and card are farther apart than a "
-			"PCI switch, NCCL_NET_GDR_LEVEL=PHB or SYS");
+					(unsigned long long)all),
+			gt_nccl_gdr_remedy(log));
 }
 
 static void gt_nccl_advise_net(struct gt_nccl_adviser *adviser)
 {
-	const struct gt_nccl_means *net;
-	uint64_t n = gt_nccl_count(adviser->log, "NET/", &net);
+	const struct gt_nccl_log *log = adviser->log;
+	struct gt_nccl_count net = gt_nccl_count(log, INSIDE, "NET/", NULL);
 
-	if (adviser->log->nnodes == 1 && n)
+	if (net.n)
 		gt_nccl_advise_one(
 			adviser, "net",
-			gt_arena_printf(adviser->arena,
-					"%llu connections inside the machine "
-					"go over the network, such as from "
-					"rank %u to rank %u",
-					(unsigned long long)n, net->from,
-					net->to),
-			"NCCL_NET_DISABLE_INTRA=1 keeps them off it");
+			gt_arena_printf(
+				adviser->arena,
+				"%llu connections inside %s machine go over "
+				"the network, such as from rank %u to rank "
+				"%u%s",
+				(unsigned long long)net.n,
+				gt_nccl_log_nnodes(log) > 1 ? "one" : "the",
+				net.first->from, net.first->to,
+				gt_nccl_of_comm(adviser, net.comm)),
+			gt_nccl_limit_set(log, "NCCL_SHM_DISABLE")
+				? "leave out NCCL_SHM_DISABLE"
+				: "NCCL_NET_DISABLE_INTRA=1 keeps them off it");
 }
 
 static void gt_nccl_advise_fall_back(struct gt_nccl_adviser *adviser)
 {
-	if (adviser->log->fell_back)
-		gt_nccl_advise_one(adviser, "fallback",
-				   "NCCL found no rings or trees and took the "
-				   "GPUs in their order",
-				   "it misread the machine: gtopo lint on its "
-				   "topology file, or on what gtopo detect "
-				   "writes");
+	const struct gt_nccl_log *log = adviser->log;
+	uint32_t c = 0;
+
+	while (c < log->ncomms && !log->comms[c]->fell_back)
+		c++;
+	if (c < log->ncomms)
+		gt_nccl_advise_one(
+			adviser, "fallback",
+			gt_arena_printf(
+				adviser->arena,
+				"NCCL found no rings or trees and took the "
+				"GPUs%s in their order",
+				gt_nccl_of_comm(adviser, log->comms[c])),
+			"it misread the machine: gtopo lint on its topology "
+			"file, or on what gtopo detect writes");
 }
 
 /*
@@ -173,21 +259,30 @@ static void gt_nccl_advise_rings(struct gt_nccl_adviser *adviser,
 				 const struct gt_nccl_set *rings)
 {
 	const struct gt_nccl_log *log = adviser->log;
+	const struct gt_nccl_log_comm *comm = NULL;
+	const char *remedy = "compare what NCCL_TOPO_DUMP_FILE had it write "
+			     "with the file: gtopo diff";
 
-	if (!rings || log->nnodes > 1 || log->nring_ranks != rings->ngpus ||
-	    !log->nrings || log->nrings >= rings->nchannels)
+	for (uint32_t c = 0; rings && !comm && c < log->ncomms; c++)
+		if (log->comms[c]->nnodes < 2 && log->comms[c]->nrings &&
+		    log->comms[c]->nranks == rings->ngpus &&
+		    log->comms[c]->nrings < rings->nchannels)
+			comm = log->comms[c];
+	if (!comm)
 		return;
+	if (gt_nccl_limit_set(log, "NCCL_MAX_NCHANNELS"))
+		remedy = "leave out NCCL_MAX_NCHANNELS";
+	else if (gt_nccl_limit_set(log, "NCCL_MAX_CTAS"))
+		remedy = "leave out NCCL_MAX_CTAS";
 	gt_nccl_advise_one(
 		adviser, "channels",
 		gt_arena_printf(adviser->arena,
-				"the job has %u ring%s; on this machine NCCL "
+				"the job has %u ring%s%s; on this machine NCCL "
 				"would choose %u or more",
-				log->nrings, gt_plural(log->nrings),
+				comm->nrings, gt_plural(comm->nrings),
+				gt_nccl_of_comm(adviser, comm),
 				rings->nchannels),
-		gt_nccl_log_env(log, "NCCL_MAX_NCHANNELS")
-			? "leave out NCCL_MAX_NCHANNELS"
-			: "compare what NCCL_TOPO_DUMP_FILE had it write with "
-			  "the file: gtopo diff");
+		remedy);
 }
 
 int gt_nccl_advise(const struct gt_nccl_log *log,
@@ -197,6 +292,7 @@ int gt_nccl_advise(const struct gt_nccl_log *log,
 {
 	struct gt_nccl_adviser adviser = {log, arena, list, 0, 0};
 
+	gt_nccl_advise_limits(&adviser);
 	gt_nccl_advise_fall_back(&adviser);
 	gt_nccl_advise_socket(&adviser);
 	gt_nccl_advise_gdr(&adviser);

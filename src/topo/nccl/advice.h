@@ -17,11 +17,12 @@ struct gt_nccl_advice {
 	const char *text, *remedy;
 };
 
-enum { GT_NCCL_MAX_ADVICE = 8 };
+enum { GT_NCCL_MAX_ADVICE = 24 };
 
 /*
- * Lists advice about a log; `rings` is what NCCL would choose on the job's
- * machine, or NULL where that is not known.
+ * Lists advice about a log; first variables that were set and limit NCCL, as
+ * what follows may be due to them.  `rings` is what NCCL would choose on the
+ * job's machine, or NULL where that is not known.
  */
 int gt_nccl_advise(const struct gt_nccl_log *log,
 		   const struct gt_nccl_set *rings, struct gt_arena *arena,

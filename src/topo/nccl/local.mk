@@ -3,10 +3,14 @@ gtopo_core_sources += \
 	%D%/advice.h \
 	%D%/choose.c \
 	%D%/choose.h \
+	%D%/comms.c \
+	%D%/comms.h \
 	%D%/fill.c \
 	%D%/fill.h \
 	%D%/graph_file.c \
 	%D%/graph_file.h \
+	%D%/limits.c \
+	%D%/limits.h \
 	%D%/load.c \
 	%D%/load.h \
 	%D%/log.c \
@@ -17,6 +21,8 @@ gtopo_core_sources += \
 	%D%/reason.h \
 	%D%/rules.c \
 	%D%/rules.h \
+	%D%/seen.c \
+	%D%/seen.h \
 	%D%/spread.c \
 	%D%/spread.h \
 	%D%/system.c \

@@ -13,9 +13,10 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/text.h"
+#include "topo/nccl/comms.h"
+#include "topo/nccl/seen.h"
 
 enum {
-	GT_NCCL_LOG_HOSTS = 16384, /* places for hosts that are counted */
 	GT_NCCL_LOG_MAX_RANKS = 1 << 20,
 	GT_NCCL_LOG_NAME = 48, /* a name of means is cut there */
 };
@@ -23,7 +24,8 @@ enum {
 struct gt_nccl_logger {
 	struct gt_arena *arena;
 	struct gt_nccl_log *log;
-	uint64_t hosts[GT_NCCL_LOG_HOSTS]; /* hashes, 0 is a free place */
+	struct gt_nccl_comms comms;
+	struct gt_nccl_seen hosts;
 	int failed;
 };
 
@@ -41,25 +43,12 @@ static const char *gt_nccl_keep(struct gt_nccl_logger *logger, const char *text,
 	return kept;
 }
 
-/* Counts a host once (FNV-1a; two with one hash would count as one). */
-static void gt_nccl_log_host(struct gt_nccl_logger *logger, const char *name,
-			     size_t len)
+/* Counts a host once. */
+static void gt_nccl_log_host(struct gt_nccl_logger *logger, uint64_t hash)
 {
-	uint64_t hash = 0xcbf29ce484222325u;
-	uint32_t at;
-
-	for (size_t i = 0; i < len; i++)
-		hash = (hash ^ (unsigned char)name[i]) * 0x100000001b3u;
-	hash |= !hash;
-	if (logger->log->nhosts >= GT_NCCL_LOG_HOSTS / 2)
+	if (gt_nccl_seen_get(&logger->hosts, hash))
 		return;
-	for (at = (uint32_t)(hash % GT_NCCL_LOG_HOSTS);
-	     logger->hosts[at] && logger->hosts[at] != hash;
-	     at = (at + 1) % GT_NCCL_LOG_HOSTS)
-		;
-	if (logger->hosts[at])
-		return;
-	logger->hosts[at] = hash;
+	logger->failed |= !!gt_nccl_seen_set(&logger->hosts, hash, 1);
 	logger->log->nhosts++;
 }
 
@@ -74,23 +63,40 @@ static const char *gt_nccl_log_number_before(const char *start, const char *at)
 								  : NULL;
 }
 
+/* Learns of a line whose host begins at `host` and ends at `to`. */
+static void gt_nccl_log_from(struct gt_nccl_logger *logger, const char *host,
+			     const char *to, const char *thread,
+			     const char *end)
+{
+	struct gt_nccl_comms *comms = &logger->comms;
+	uint64_t hash = gt_nccl_seen_text(0, host, (size_t)(to - host));
+
+	gt_nccl_log_host(logger, hash | !hash);
+	comms->host = hash;
+	comms->process = gt_nccl_seen_text(hash, to, (size_t)(thread - to));
+	comms->thread = gt_nccl_seen_text(comms->process, thread,
+					  (size_t)(end - thread));
+}
+
 /* Finds "host:pid:tid [0]" in what stands before NCCL's words. */
 static void gt_nccl_log_prefix(struct gt_nccl_logger *logger, const char *line,
 			       const char *end)
 {
-	const char *host, *to;
+	const char *host, *to, *thread;
 
+	logger->comms.host = 0;
+	logger->comms.process = logger->comms.thread = 0;
 	for (const char *p = line; p + 1 < end; p++) {
 		if (p[0] != ' ' || p[1] != '[')
 			continue;
-		to = gt_nccl_log_number_before(line, p);
-		to = to ? gt_nccl_log_number_before(line, to) : NULL;
+		thread = gt_nccl_log_number_before(line, p);
+		to = thread ? gt_nccl_log_number_before(line, thread) : NULL;
 		if (!to)
 			continue;
 		for (host = to; host > line && !strchr(" >:", host[-1]);)
 			host--;
 		if (host < to)
-			gt_nccl_log_host(logger, host, (size_t)(to - host));
+			gt_nccl_log_from(logger, host, to, thread, p);
 		return;
 	}
 }
@@ -143,11 +149,11 @@ static void gt_nccl_log_means_name(const char *via, char name[GT_NCCL_LOG_NAME])
 static void gt_nccl_log_connection(struct gt_nccl_logger *logger,
 				   const char *message, const char *via)
 {
-	struct gt_nccl_log *log = logger->log;
 	const char *colon = strchr(message, ':'), *arrow;
+	struct gt_nccl_log_comm *comm;
+	struct gt_nccl_means means;
 	char name[GT_NCCL_LOG_NAME];
 	unsigned from, to;
-	uint32_t i = 0;
 
 	arrow = colon ? strstr(colon, " -> ") : NULL;
 	if (!arrow || arrow > via || sscanf(colon + 1, " %9u[", &from) != 1 ||
@@ -157,16 +163,10 @@ static void gt_nccl_log_connection(struct gt_nccl_logger *logger,
 	if (strstr(message, "[receive]"))
 		return;
 	gt_nccl_log_means_name(via, name);
-	while (i < log->nmeans && strcmp(log->means[i].name, name))
-		i++;
-	if (i == GT_NCCL_LOG_MEANS) {
-		log->nleft_out++;
-		return;
-	}
-	if (i == log->nmeans)
-		log->means[log->nmeans++] = (struct gt_nccl_means){
-			gt_nccl_keep(logger, name, strlen(name)), 0, from, to};
-	log->means[i].n++;
+	comm = gt_nccl_comms_of(&logger->comms, 0, 1 + (from > to ? from : to));
+	means = (struct gt_nccl_means){name, 1, from, to};
+	if (comm && gt_nccl_comms_count(&logger->comms, comm, &means))
+		logger->log->nleft_out++;
 }
 
 /* Returns how many numbers a text has that has only numbers and blanks. */
@@ -181,27 +181,25 @@ static uint32_t gt_nccl_log_numbers(const char *text)
 }
 
 /*
- * Makes room for a ring of so many ranks.  Rings of a communicator with fewer
- * ranks give way; of those with as many the first stay.
+ * Makes room for a ring in the communicator of so many ranks that the line is
+ * of; of those of one channel the first stays.
  */
 static uint32_t *gt_nccl_log_ring_room(struct gt_nccl_logger *logger,
-				       uint32_t channel, uint32_t n)
+				       uint32_t channel, uint32_t of,
+				       uint32_t n)
 {
-	struct gt_nccl_log *log = logger->log;
+	struct gt_nccl_log_comm *comm = NULL;
 	uint32_t *ring;
 
-	if (!n || n < log->nring_ranks || n > GT_NCCL_LOG_MAX_RANKS)
-		return NULL;
-	if (n > log->nring_ranks) {
-		memset(log->rings, 0, sizeof(log->rings));
-		log->nrings = 0;
-		log->nring_ranks = n;
-	}
-	if (log->rings[channel])
+	if (n && n <= GT_NCCL_LOG_MAX_RANKS)
+		comm = gt_nccl_comms_of(&logger->comms, n, n);
+	if (!comm || comm->rings[channel])
 		return NULL;
 	ring = gt_arena_array(logger->arena, n, sizeof(*ring));
 	logger->failed |= !ring;
-	log->rings[channel] = ring;
+	comm->rings[channel] = ring;
+	if (of > comm->nrings)
+		comm->nrings = of;
 	return ring;
 }
 
@@ -218,46 +216,18 @@ static void gt_nccl_log_ring(struct gt_nccl_logger *logger, const char *message)
 	    rest[1 + strspn(rest + 1, " 0123456789")])
 		return;
 	n = gt_nccl_log_numbers(++rest);
-	ring = gt_nccl_log_ring_room(logger, channel, n);
+	ring = gt_nccl_log_ring_room(logger, channel, of, n);
 	if (!ring)
 		return;
 	for (uint32_t i = 0; i < n; i++, rest = end)
 		ring[i] = (uint32_t)strtoul(rest, &end, 10);
-	if (of > logger->log->nrings)
-		logger->log->nrings = of;
 }
 
-/* Keeps a number of ranks if it is the largest; returns whether it is. */
-static int gt_nccl_log_ranks(struct gt_nccl_log *log, unsigned nranks)
-{
-	if (nranks < log->nranks || nranks > GT_NCCL_LOG_MAX_RANKS)
-		return 0;
-	log->nranks = nranks;
-	return 1;
-}
-
-static void gt_nccl_log_comm(struct gt_nccl_log *log, const char *message)
-{
-	const char *at = strstr(message, " nRanks ");
-	unsigned nranks, nnodes, nlocal;
-
-	if (at && sscanf(at, " nRanks %9u nNodes %9u localRanks %9u", &nranks,
-			 &nnodes, &nlocal) == 3) {
-		if (gt_nccl_log_ranks(log, nranks)) {
-			log->nnodes = nnodes;
-			log->nlocal = nlocal;
-		}
-		return;
-	}
-	at = strstr(message, " nranks ");
-	if (at && strstr(at, " cudaDev ") &&
-	    sscanf(at, " nranks %9u", &nranks) == 1)
-		gt_nccl_log_ranks(log, nranks);
-}
-
-static void gt_nccl_log_graph(struct gt_nccl_log *log, const char *message)
+static void gt_nccl_log_graph(struct gt_nccl_logger *logger,
+			      const char *message)
 {
 	struct gt_nccl_logged_graph graph = {0};
+	struct gt_nccl_log_comm *comm;
 
 	if (sscanf(message,
 		   "Pattern %9d, crossNic %*d, nChannels %9u, %*[a-z] "
@@ -266,11 +236,22 @@ static void gt_nccl_log_graph(struct gt_nccl_log *log, const char *message)
 		   &graph.inter_gbs, graph.intra, graph.inter) != 6 ||
 	    !isfinite(graph.intra_gbs) || !isfinite(graph.inter_gbs))
 		return;
-	for (uint32_t i = 0; i < log->ngraphs; i++)
-		if (!memcmp(&log->graphs[i], &graph, sizeof(graph)))
+	comm = gt_nccl_comms_of(&logger->comms, 0, 0);
+	if (!comm)
+		return;
+	for (uint32_t i = 0; i < comm->ngraphs; i++)
+		if (!memcmp(&comm->graphs[i], &graph, sizeof(graph)))
 			return;
-	if (log->ngraphs < GT_NCCL_LOG_GRAPHS)
-		log->graphs[log->ngraphs++] = graph;
+	if (comm->ngraphs < GT_NCCL_LOG_GRAPHS)
+		comm->graphs[comm->ngraphs++] = graph;
+}
+
+static void gt_nccl_log_fall_back(struct gt_nccl_logger *logger)
+{
+	struct gt_nccl_log_comm *comm = gt_nccl_comms_of(&logger->comms, 0, 0);
+
+	if (comm)
+		comm->fell_back = 1;
 }
 
 /* "NCCL_IB_DISABLE set by environment to 1." */
@@ -323,13 +304,13 @@ static void gt_nccl_log_info(struct gt_nccl_logger *logger, const char *message)
 	} else if (gt_starts_with(message, "P2P is disabled between")) {
 		log->no_peer_access = 1;
 	} else if (gt_starts_with(message, "Pattern ")) {
-		gt_nccl_log_graph(log, message);
+		gt_nccl_log_graph(logger, message);
 	} else if (strstr(message, "falling back to simple order")) {
-		log->fell_back = 1;
+		gt_nccl_log_fall_back(logger);
 	} else if ((at = strstr(message, " set by environment to "))) {
 		gt_nccl_log_setting(logger, message, at);
 	} else {
-		gt_nccl_log_comm(log, message);
+		gt_nccl_comms_learn(&logger->comms, message);
 	}
 }
 
@@ -356,6 +337,18 @@ static void gt_nccl_log_line(struct gt_nccl_logger *logger, const char *line)
 				&log->nwarnings, at + 10);
 }
 
+static void gt_nccl_log_finish(struct gt_nccl_logger *logger)
+{
+	struct gt_nccl_comms *comms = &logger->comms;
+
+	gt_nccl_comms_finish(comms);
+	logger->failed |= comms->failed;
+	logger->log->comms =
+		(const struct gt_nccl_log_comm *const *)comms->list;
+	logger->log->ncomms = comms->n;
+	logger->log->nleft_out += comms->nleft_out;
+}
+
 int gt_nccl_log_read(const char *name, const char *text, size_t len,
 		     struct gt_arena *arena, struct gt_nccl_log *log,
 		     struct gt_err *err)
@@ -368,8 +361,9 @@ int gt_nccl_log_read(const char *name, const char *text, size_t len,
 	if (!logger)
 		return gt_err_nomem(err);
 	memset(log, 0, sizeof(*log));
-	logger->arena = arena;
+	logger->arena = logger->hosts.arena = arena;
 	logger->log = log;
+	gt_nccl_comms_init(&logger->comms, arena);
 	for (; text < end; text = next + 1) {
 		next = memchr(text, '\n', (size_t)(end - text));
 		if (!next)
@@ -378,29 +372,27 @@ int gt_nccl_log_read(const char *name, const char *text, size_t len,
 		n = (size_t)(next - text);
 		/* Terminals that record end lines with both. */
 		gt_buf_add(&line, text, n && next[-1] == '\r' ? n - 1 : n);
+		logger->failed |= line.failed;
 		if (!line.failed && line.len)
 			gt_nccl_log_line(logger, line.text);
 	}
-	logger->failed |= line.failed;
 	gt_buf_release(&line);
+	gt_nccl_log_finish(logger);
 	if (logger->failed)
 		return gt_err_nomem(err);
 	if (!log->nlines)
 		return gt_err_set(err, GT_EINPUT, name,
 				  "is neither XML nor a log of NCCL; "
 				  "NCCL_DEBUG=INFO has a job write one");
-	if (log->nring_ranks > log->nranks)
-		log->nranks = log->nring_ranks;
 	return GT_OK;
 }
 
-const char *gt_nccl_log_env(const struct gt_nccl_log *log, const char *variable)
+uint32_t gt_nccl_log_nnodes(const struct gt_nccl_log *log)
 {
-	size_t len = strlen(variable);
+	uint32_t most = 0;
 
-	for (uint32_t i = 0; i < log->nenv; i++)
-		if (!strncmp(log->env[i].text, variable, len) &&
-		    log->env[i].text[len] == '=')
-			return log->env[i].text + len + 1;
-	return NULL;
+	for (uint32_t i = 0; i < log->ncomms; i++)
+		if (log->comms[i]->nnodes > most)
+			most = log->comms[i]->nnodes;
+	return most;
 }

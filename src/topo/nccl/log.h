@@ -2,8 +2,9 @@
  * What a job's log says that ran with NCCL_DEBUG=INFO, of one rank or of many,
  * in any order, with or without what launchers put before each line.
  *
- * It is read line by line; lines that are not NCCL's are passed over.  Tables
- * are bounded: what does not fit is counted and left out.
+ * It is read line by line; lines that are not NCCL's are passed over.  What
+ * belongs to one communicator is kept apart from what belongs to another.
+ * Tables are bounded: what does not fit is counted and left out.
  */
 #ifndef GT_TOPO_NCCL_LOG_H
 #define GT_TOPO_NCCL_LOG_H
@@ -42,28 +43,36 @@ struct gt_nccl_said {
 	uint64_t n;
 };
 
-/* NULL and 0 are what the log does not tell. */
-struct gt_nccl_log {
-	uint64_t nlines; /* of NCCL */
-	const char *version;
-	/* of the communicator with the most ranks */
+/* A communicator, of which several ranks' lines may tell. */
+struct gt_nccl_log_comm {
+	const char *name; /* its commId, or which split it is, or NULL */
 	uint32_t nranks, nnodes, nlocal;
-	uint32_t nhosts; /* that wrote lines */
-	const char *network;
-	const char *ports;
-	int no_rdma_device, no_verbs, no_peer_access, fell_back;
-	/* of the communicator with the most ranks whose rings are there */
-	uint32_t nrings, nring_ranks;
+	uint32_t nheard; /* ranks that named it */
+	uint32_t nrings;
 	const uint32_t *rings[GT_NCCL_LOG_RINGS]; /* or NULL */
 	struct gt_nccl_means means[GT_NCCL_LOG_MEANS];
 	uint32_t nmeans;
 	struct gt_nccl_logged_graph graphs[GT_NCCL_LOG_GRAPHS];
 	uint32_t ngraphs;
+	int fell_back;
+};
+
+/* NULL and 0 are what the log does not tell. */
+struct gt_nccl_log {
+	uint64_t nlines; /* of NCCL */
+	const char *version;
+	uint32_t nhosts; /* that wrote lines */
+	const char *network;
+	const char *ports;
+	int no_rdma_device, no_verbs, no_peer_access;
+	/* the largest first; there is one at least */
+	const struct gt_nccl_log_comm *const *comms;
+	uint32_t ncomms;
 	struct gt_nccl_said env[GT_NCCL_LOG_ENV]; /* "NCCL_IB_DISABLE=1" */
 	uint32_t nenv;
 	struct gt_nccl_said warnings[GT_NCCL_LOG_WARNINGS];
 	uint32_t nwarnings;
-	uint64_t nleft_out; /* settings and warnings that did not fit */
+	uint64_t nleft_out; /* what did not fit, of anything above */
 };
 
 /*
@@ -74,8 +83,10 @@ int gt_nccl_log_read(const char *name, const char *text, size_t len,
 		     struct gt_arena *arena, struct gt_nccl_log *log,
 		     struct gt_err *err);
 
-/* Returns the value that a variable was set to, or NULL. */
-const char *gt_nccl_log_env(const struct gt_nccl_log *log,
-			    const char *variable);
+/*
+ * Returns on how many machines the communicator is that is on most, 0 where the
+ * log does not tell.
+ */
+uint32_t gt_nccl_log_nnodes(const struct gt_nccl_log *log);
 
 #endif

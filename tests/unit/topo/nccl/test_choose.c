@@ -191,9 +191,12 @@ static void print_orders(const struct machine *machine,
 	}
 }
 
-/* Counts rows whose channels, speed and kind are ours, and whose orders are. */
+/*
+ * Counts rows whose channels, speed and kind are ours, of trees and of rings,
+ * and whose orders are.
+ */
 static void compare(const struct machine *machine, const struct row *row,
-		    int *agree, int *same_orders)
+		    int agree[2], int *same_orders)
 {
 	int is_ring = !strcmp(row->field[2], "ring");
 	const struct gt_nccl_set *set =
@@ -210,7 +213,7 @@ static void compare(const struct machine *machine, const struct row *row,
 		print_message("%s %s: %s, NCCL %s\n", row->field[0],
 			      row->field[2], ours, theirs);
 	else
-		++*agree;
+		agree[is_ring]++;
 	*same_orders += !strcmp(gt_buf_text(&orders), row->field[21]);
 	gt_buf_release(&orders);
 }
@@ -222,7 +225,7 @@ static void compare(const struct machine *machine, const struct row *row,
 static void answers_as_nccl(void **state)
 {
 	const char *dir = gt_test_topologies();
-	int rows = 0, agree = 0, same_orders = 0, apart = 0;
+	int rows = 0, agree[2] = {0}, same_orders = 0, apart = 0;
 	char path[4096], line[65536];
 	struct machine machine;
 	struct gt_err err;
@@ -247,7 +250,7 @@ static void answers_as_nccl(void **state)
 		choose(&machine);
 		if (!strcmp(row.field[3], row.field[4])) {
 			rows++;
-			compare(&machine, &row, &agree, &same_orders);
+			compare(&machine, &row, agree, &same_orders);
 			assert_int_equal(
 				GT_NONE,
 				gt_nccl_system_facts(machine.system)->apart);
@@ -260,10 +263,12 @@ static void answers_as_nccl(void **state)
 		release(&machine);
 	}
 	fclose(file);
-	print_message("%d rows, %d agree, %d in order, %d apart\n", rows, agree,
-		      same_orders, apart);
-	assert_true(rows >= 118);
-	assert_true(agree >= rows - 2);
+	print_message("%d rows, %d rings and %d trees agree, %d in order, %d "
+		      "apart\n",
+		      rows, agree[1], agree[0], same_orders, apart);
+	assert_int_equal(118, rows);
+	assert_int_equal(58, agree[1]);
+	assert_int_equal(58, agree[0]);
 	assert_true(same_orders >= rows - 4);
 	assert_int_equal(12, apart);
 }
