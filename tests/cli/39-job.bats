@@ -17,6 +17,16 @@ job() {
 	END
 }
 
+@test "collectives are known however written, with text sizes" {
+	for name in all-reduce all_reduce AllReduce allreduce; do
+		job 2 4 "{\"name\": \"all\", \"collective\": \"$name\",
+			 \"over\": [\"tp\"], \"bytes\": \"64M\"}"
+		run_split gtopo search --json --job job.json "$xml/dgx-1v.xml"
+		want 0 ""
+		[[ $out == *'"collective": "allreduce"'* ]]
+	done
+}
+
 # Every job on every cluster that is large enough; a script of its own adds the
 # loads up, and the program verifies each plan.
 @test "loads of real jobs add up, and plans are right" {
