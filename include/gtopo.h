@@ -187,26 +187,32 @@ enum { GTOPO_DETECT_ALL = 1 }; /* virtual interfaces and functions, too */
 GTOPO_API int gtopo_detect(unsigned flags, char **topology, char *message,
 			   size_t size);
 
-/* What `gtopo search` has as options; gtopo-search(1) says what each does. */
+/*
+ * What `gtopo search` has as options; gtopo-search(1) says what each does.
+ * Words are understood with other capitals, dashes and underscores, too.
+ */
 struct gtopo_search_config {
-	size_t size;             /* of this struct */
-	const char *algo;        /* NULL: "auto" */
-	const char *coll;        /* NULL: "allreduce", of flows "alltoall" */
-	const char *gpus;        /* "0-3,GPU6", by rank; NULL: all */
-	const char *rates;       /* "measured" (NULL), "nccl" or "line" */
-	const char *links_out;   /* --exclude-link, or NULL */
+	size_t size;           /* of this struct; later versions add members */
+	const char *algo;      /* NULL: "auto" */
+	const char *coll;      /* NULL: "allreduce", of flows "alltoall" */
+	const char *gpus;      /* "0-3,GPU6", by rank; NULL: all */
+	const char *rates;     /* "measured" (NULL), "nccl" or "line" */
+	const char *links_out; /* --exclude-link, or NULL */
 	const char *devices_out; /* --exclude-device, or NULL */
 	int64_t budget_ms;       /* the best found by then; 0: no limit */
 	int root;
 	unsigned nodes; /* copies of the machine on one switch; 0, 1: itself */
-	unsigned max_channels; /* 0: as many as help */
-	int equal;             /* all channels have the same share */
+	unsigned max_channels;   /* 0: as many as help */
+	int equal;               /* all channels have the same share */
+	int invariant;           /* --invariant: sums in the order of ranks */
+	unsigned trees_per_root; /* forests: at most, of equal shares; 0: any */
+	const char *demand;      /* --demand's text, CSV or JSON; or NULL */
 };
 
 #define GTOPO_SEARCH_CONFIG_INIT                                               \
 	{                                                                      \
 		sizeof(struct gtopo_search_config), NULL, NULL, NULL, NULL,    \
-			NULL, NULL, 0, 0, 0, 0, 0                              \
+			NULL, NULL, 0, 0, 0, 0, 0, 0, 0, NULL                  \
 	}
 
 /*

@@ -88,6 +88,37 @@ class Texts(unittest.TestCase):
         four = gtopo.search(machine("dgx-1v"), gpus="0-3", budget_ms=60000)
         self.assertEqual(gtopo.verify(four).ranks, 4)
 
+    def test_words(self):
+        """What the command line understands, and what Python has for it."""
+        rings = {gtopo.search(machine("dgx-1v"), algo="ring", coll=coll,
+                              gpus=gpus)
+                 for coll, gpus in (("all_reduce", "0-3"),
+                                    ("AllReduce", [0, 1, 2, 3]),
+                                    ("all-reduce", range(4)),
+                                    (None, ("GPU0", "gpu1-3")))}
+        self.assertEqual(len(rings), 1)
+        one = gtopo.search(machine("dgx-1v"), gpus=5)
+        self.assertEqual(gtopo.verify(one).ranks, 1)
+        fewer = gtopo.search(machine("dgx-1v"), algo="ring", gpus=[0, 1, 2, 3],
+                             links_out=["GPU0-GPU3", "GPU1-GPU2"])
+        self.assertLess(gtopo.verify(fewer).busbw_gbs,
+                        gtopo.verify(rings.pop()).busbw_gbs)
+        plan = gtopo.search(machine("dgx-1v"), devices_out=["GPU6", "GPU7"])
+        self.assertEqual(gtopo.verify(plan).ranks, 6)
+
+    def test_later_options(self):
+        plan = gtopo.search(machine("dgx-1v"), invariant=True)
+        self.assertIn('"invariant": true', plan)
+        gtopo.search(machine("dgx-1v"), algo="forest", coll="allgather",
+                     trees_per_root=1)
+        rows = [[0, 3, 1], [2, 0, 9], [4, 4, 0]]
+        plan = gtopo.search(machine("dgx-1v"), gpus=range(3), demand=rows)
+        self.assertIn('"demand"', plan)
+        self.assertEqual(plan, gtopo.search(machine("dgx-1v"), gpus="0-2",
+                                            demand="0 3 1\n2 0 9\n4 4 0"))
+        with self.assertRaisesRegex(gtopo.Error, "demand"):
+            gtopo.search(machine("dgx-1v"), demand=[[1]])
+
     def test_predict(self):
         plan = gtopo.search(machine("dgx-h100"), algo="ring")
         small, large = gtopo.predict(plan, [1024, 1 << 30])
@@ -134,6 +165,18 @@ class Run(unittest.TestCase):
             self.comm.allreduce(data)
             for mine in data:
                 self.assertEqual(list(mine), [28 + 8 * i for i in range(9)])
+
+    def test_words(self):
+        class Kind:
+            """torch.float32 has no name but its text."""
+
+            def __str__(self):
+                return "torch.float32"
+
+        for dtype in ("float32", "Float", Kind()):
+            data = [bytearray(array.array("f", [r])) for r in range(self.N)]
+            self.comm.allreduce(data, op="Sum", dtype=dtype)
+            self.assertEqual(array.array("f", bytes(data[3]))[0], 28)
 
     def test_out_of_place(self):
         data, result = self.rows(), self.rows()
