@@ -156,6 +156,7 @@ static int gt_opt_set(struct gt_opt_hit hit, const char *text,
 		*(int *)at = 1;
 		return GT_OK;
 	case GT_OPT_TEXT:
+	case GT_OPT_TOPO:
 		*(const char **)at = text;
 		return GT_OK;
 	case GT_OPT_WORD:
