@@ -28,7 +28,12 @@
  * Functions return GTOPO_OK, GTOPO_IN_PROGRESS where that is an answer, or a
  * negative error; gtopo_comm_message() has the words.  A failure of an
  * operation is the communicator's: it shows in gtopo_comm_state() and in all
- * later calls, and the communicator can then only be destroyed.
+ * later calls, and the communicator can then only be shrunk or destroyed.
+ *
+ * A call that is refused, with GTOPO_EINPUT, has done nothing, and the
+ * communicator goes on as before.  That the plan does not do a collective, or
+ * not from that root, or not in place, is found when all ranks have called it;
+ * on the host gtopo_wait() tells each rank so, once.
  */
 #ifndef GTOPO_H
 #define GTOPO_H
@@ -324,7 +329,10 @@ GTOPO_API int gtopo_deregister(struct gtopo_comm *comm, int rank,
 /* GTOPO_IN_PROGRESS while it is made, GTOPO_OK, or what failed. */
 GTOPO_API int gtopo_comm_state(struct gtopo_comm *comm);
 
-/* What failed, in words; "" if nothing did. */
+/*
+ * What failed, in words; else why the last call was refused, by any thread; ""
+ * if none was.
+ */
 GTOPO_API void gtopo_comm_message(struct gtopo_comm *comm, char *message,
 				  size_t size);
 

@@ -268,12 +268,25 @@ class Run(unittest.TestCase):
         for kind, words, data, options in refused:
             with self.assertRaisesRegex(kind, words):
                 self.comm.allreduce(data, **options)
-        with self.assertRaisesRegex(gtopo.Error, "refused"):
+        with self.assertRaisesRegex(gtopo.Error, "root '8' is no rank"):
             self.comm.broadcast(self.rows(), root=8)
         # A call that was refused left nothing behind.
         data = self.rows()
         self.comm.allreduce(data)
         self.assertEqual(data[0][0], 28000)
+
+    def test_not_served(self):
+        """What a plan does not do is refused in words, and no more."""
+        plan = gtopo.search(machine("dgx-1v"), algo="forest", coll="broadcast",
+                            root=2)
+        with gtopo.Comm(plan) as comm:
+            data = self.rows(self.N)
+            with self.assertRaisesRegex(gtopo.Error, "nothing for 'alltoall'"):
+                comm.alltoall(data)
+            with self.assertRaisesRegex(gtopo.Error, "its root is rank 2"):
+                comm.broadcast(data, root=3)
+            comm.broadcast(data, root=2)
+            self.assertEqual(data[5], data[2])
 
     def test_closed(self):
         self.comm.close()
@@ -310,6 +323,12 @@ def job():
     plan = gtopo.search(machine("dgx-1v"), algo="ring")
     with gtopo.Comm(plan, launched=True) as comm:
         data = [array.array("i", [r + 1] * 1000) for r in comm.local]
+        try:
+            comm.alltoall(data)
+        except gtopo.Error as why:
+            assert "nothing for 'alltoall'" in str(why), why
+        else:
+            raise AssertionError("rings do no alltoall")
         comm.allreduce(data)
         assert all(set(mine) == {36} for mine in data)
         print("ranks %d to %d of %d" %
