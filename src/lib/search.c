@@ -212,6 +212,8 @@ static int search_prepared(struct search *s, struct gt_buf *out,
 		gt_answer_warn(s->answer,
 			       "nodes or switches are not all alike: planned "
 			       "with what all have");
+	if (!rc && gt_planner_result(planner)->unlike)
+		gt_answer_warn(s->answer, gt_planner_result(planner)->unlike);
 	if (!rc)
 		rc = gt_plan_print(gt_planner_result(planner)->plan, out, err);
 	gt_planner_free(planner);
