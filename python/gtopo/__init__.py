@@ -53,6 +53,9 @@ def search(topology, **options):
     line: coll="all_reduce", gpus="GPU0,2-3".  What is a list there may be one
     here, gpus=[0, 2, 3], and demand a matrix of bytes, demand[from][to].
     """
+    if isinstance(topology, str) and topology and "<" not in topology:
+        raise ValueError("'%.64s' is no topology, which is XML: read the file, "
+                         "open(name).read()" % topology)
     known = [name for name, _ in SearchConfig._fields_[1:]]
     for name in options:
         if name not in known:

@@ -131,6 +131,8 @@ class Texts(unittest.TestCase):
         with self.assertRaisesRegex(gtopo.Error, "^topology:1:") as caught:
             gtopo.search("<system")
         self.assertEqual(caught.exception.code, -2)
+        with self.assertRaisesRegex(ValueError, "'dgx-1v.xml' is no topology"):
+            gtopo.search("dgx-1v.xml")
         with self.assertRaisesRegex(gtopo.Error, "algo 'rings'"):
             gtopo.search(machine("dgx-1v"), algo="rings")
         with self.assertRaisesRegex(TypeError, "no option 'gpu'"):
