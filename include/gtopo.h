@@ -28,7 +28,12 @@
  * Functions return GTOPO_OK, GTOPO_IN_PROGRESS where that is an answer, or a
  * negative error; gtopo_comm_message() has the words.  A failure of an
  * operation is the communicator's: it shows in gtopo_comm_state() and in all
- * later calls, and the communicator can then only be destroyed.
+ * later calls, and the communicator can then only be shrunk or destroyed.
+ *
+ * A call that is refused, with GTOPO_EINPUT, has done nothing, and the
+ * communicator goes on as before.  That the plan does not do a collective, or
+ * not from that root, or not in place, is found when all ranks have called it;
+ * on the host gtopo_wait() tells each rank so, once.
  */
 #ifndef GTOPO_H
 #define GTOPO_H
@@ -187,26 +192,32 @@ enum { GTOPO_DETECT_ALL = 1 }; /* virtual interfaces and functions, too */
 GTOPO_API int gtopo_detect(unsigned flags, char **topology, char *message,
 			   size_t size);
 
-/* What `gtopo search` has as options; gtopo-search(1) says what each does. */
+/*
+ * What `gtopo search` has as options; gtopo-search(1) says what each does.
+ * Words are understood with other capitals, dashes and underscores, too.
+ */
 struct gtopo_search_config {
-	size_t size;             /* of this struct */
-	const char *algo;        /* NULL: "auto" */
-	const char *coll;        /* NULL: "allreduce", of flows "alltoall" */
-	const char *gpus;        /* "0-3,GPU6", by rank; NULL: all */
-	const char *rates;       /* "measured" (NULL), "nccl" or "line" */
-	const char *links_out;   /* --exclude-link, or NULL */
+	size_t size;           /* of this struct; later versions add members */
+	const char *algo;      /* NULL: "auto" */
+	const char *coll;      /* NULL: "allreduce", of flows "alltoall" */
+	const char *gpus;      /* "0-3,GPU6", by rank; NULL: all */
+	const char *rates;     /* "measured" (NULL), "nccl" or "line" */
+	const char *links_out; /* --exclude-link, or NULL */
 	const char *devices_out; /* --exclude-device, or NULL */
 	int64_t budget_ms;       /* the best found by then; 0: no limit */
 	int root;
 	unsigned nodes; /* copies of the machine on one switch; 0, 1: itself */
-	unsigned max_channels; /* 0: as many as help */
-	int equal;             /* all channels have the same share */
+	unsigned max_channels;   /* 0: as many as help */
+	int equal;               /* all channels have the same share */
+	int invariant;           /* --invariant: sums in the order of ranks */
+	unsigned trees_per_root; /* forests: at most, of equal shares; 0: any */
+	const char *demand;      /* --demand's text, CSV or JSON; or NULL */
 };
 
 #define GTOPO_SEARCH_CONFIG_INIT                                               \
 	{                                                                      \
 		sizeof(struct gtopo_search_config), NULL, NULL, NULL, NULL,    \
-			NULL, NULL, 0, 0, 0, 0, 0                              \
+			NULL, NULL, 0, 0, 0, 0, 0, 0, 0, NULL                  \
 	}
 
 /*
@@ -318,7 +329,10 @@ GTOPO_API int gtopo_deregister(struct gtopo_comm *comm, int rank,
 /* GTOPO_IN_PROGRESS while it is made, GTOPO_OK, or what failed. */
 GTOPO_API int gtopo_comm_state(struct gtopo_comm *comm);
 
-/* What failed, in words; "" if nothing did. */
+/*
+ * What failed, in words; else why the last call was refused, by any thread; ""
+ * if none was.
+ */
 GTOPO_API void gtopo_comm_message(struct gtopo_comm *comm, char *message,
 				  size_t size);
 

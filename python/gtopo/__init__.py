@@ -30,19 +30,39 @@ def detect(all=False):
     return text_of(lib.gtopo_detect, DETECT_ALL if all else 0)
 
 
+def _option(name, value):
+    """An option as C takes it: of several devices or links a list, "0,1"; of a
+    demand's rows, which may be NumPy's, a table."""
+    if value is None or isinstance(value, (str, bytes)):
+        return encoded(value)
+    if name == "demand":
+        return encoded("\n".join(",".join(str(int(each)) for each in row)
+                                 for row in value))
+    if name in ("gpus", "links_out", "devices_out"):
+        values = value if hasattr(value, "__iter__") else [value]
+        return encoded(",".join(str(each) for each in values))
+    return value
+
+
 def search(topology, **options):
     """The best plan for a topology or a cluster, as JSON.
 
     Options are members of struct gtopo_search_config: algo, coll, gpus, rates,
-    links_out, devices_out, budget_ms, root, nodes, max_channels, equal.
+    links_out, devices_out, budget_ms, root, nodes, max_channels, equal,
+    invariant, trees_per_root, demand.  Words are understood as on the command
+    line: coll="all_reduce", gpus="GPU0,2-3".  What is a list there may be one
+    here, gpus=[0, 2, 3], and demand a matrix of bytes, demand[from][to].
     """
+    if isinstance(topology, str) and topology and "<" not in topology:
+        raise ValueError("'%.64s' is no topology, which is XML: read the file, "
+                         "open(name).read()" % topology)
     known = [name for name, _ in SearchConfig._fields_[1:]]
     for name in options:
         if name not in known:
             raise TypeError("search() has no option '%s', but %s" %
                             (name, ", ".join(known)))
     config = SearchConfig(size=ctypes.sizeof(SearchConfig),
-                          **{name: encoded(value)
+                          **{name: _option(name, value)
                              for name, value in options.items()})
     return text_of(lib.gtopo_search, encoded(topology), ctypes.byref(config))
 

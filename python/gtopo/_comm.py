@@ -2,7 +2,8 @@
 import ctypes
 
 from gtopo._library import (ALL_RANKS, BYTES, IN_PROGRESS, LAUNCHED, OPS, ROOM,
-                            TYPES, Config, Error, call, encoded, lib)
+                            TYPES, Config, Error, call, encoded, lib,
+                            number_of)
 
 # What the buffer protocol calls an element, by enum gtopo_type; "l" and "L" are
 # 64 bits wide where gtopo runs.
@@ -10,11 +11,16 @@ _FORMATS = {"b": 0, "B": 1, "c": 1, "?": 1, "i": 2, "I": 3, "q": 4, "l": 4,
             "Q": 5, "L": 5, "e": 6, "f": 8, "d": 9}
 
 
-def _number(name, names, what):
-    if name not in names:
-        raise ValueError("%s '%s' is not one of %s" %
-                         (what, name, ", ".join(names)))
-    return names.index(name)
+# What PyTorch and NumPy call some of TYPES.
+_OTHERS = {"float16": "half", "bfloat16": "bf16", "float32": "float",
+           "float64": "double"}
+
+
+def _type(dtype):
+    """The number of a type that is called by its name, with or without
+    "torch." before it, or is NumPy's."""
+    name = str(getattr(dtype, "name", dtype)).split(".")[-1]
+    return number_of(_OTHERS.get(name.lower(), name), TYPES, "dtype")
 
 
 class _Buffer:
@@ -27,7 +33,7 @@ class _Buffer:
         if writes and view.readonly:
             raise ValueError("a result cannot go into a read-only buffer")
         if dtype is not None:
-            self.type = _number(dtype, TYPES, "dtype")
+            self.type = _type(dtype)
         elif view.format.lstrip("@=<") in _FORMATS:
             self.type = _FORMATS[view.format.lstrip("@=<")]
         else:
@@ -176,7 +182,7 @@ class Comm:
     def allreduce(self, inputs, outputs=None, op="sum", dtype=None):
         """Every rank gets the sum (or prod, min, max, avg) of all inputs."""
         self._run("allreduce", (inputs, outputs), dtype, lambda rank: (1, 1),
-                  (_number(op, OPS, "op"),))
+                  (number_of(op, OPS, "op"),))
 
     def allgather(self, inputs, outputs=None, dtype=None):
         """Every rank gets all ranks' blocks, in order of rank."""
@@ -186,7 +192,7 @@ class Comm:
     def reducescatter(self, inputs, outputs=None, op="sum", dtype=None):
         """Every rank gets its own block of the sum of all inputs."""
         self._run("reducescatter", (inputs, outputs), dtype,
-                  lambda rank: (self.ranks, 1), (_number(op, OPS, "op"),))
+                  lambda rank: (self.ranks, 1), (number_of(op, OPS, "op"),))
 
     def alltoall(self, inputs, outputs=None, dtype=None):
         """Block r of each input goes to rank r."""
@@ -202,7 +208,7 @@ class Comm:
         """The root gets the sum of all inputs."""
         self._run("reduce", (inputs, outputs), dtype,
                   lambda rank: (1, 1 if rank == root else None),
-                  (_number(op, OPS, "op"), root))
+                  (number_of(op, OPS, "op"), root))
 
     def gather(self, inputs, outputs=None, root=0, dtype=None):
         """The root gets all ranks' blocks, in order of rank."""

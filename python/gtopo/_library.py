@@ -44,7 +44,9 @@ class SearchConfig(ctypes.Structure):
                 ("devices_out", ctypes.c_char_p),
                 ("budget_ms", ctypes.c_int64), ("root", ctypes.c_int),
                 ("nodes", ctypes.c_uint), ("max_channels", ctypes.c_uint),
-                ("equal", ctypes.c_int)]
+                ("equal", ctypes.c_int), ("invariant", ctypes.c_int),
+                ("trees_per_root", ctypes.c_uint),
+                ("demand", ctypes.c_char_p)]
 
 
 class VerdictStruct(ctypes.Structure):
@@ -114,6 +116,19 @@ def _declare(lib):
 
 
 lib = _declare(_open())
+
+
+def number_of(name, names, what):
+    """Which of the names is meant, whatever its capitals and dashes are: as
+    gtopo understands words on its command line."""
+    def plain(text):
+        return text.lower().translate({ord(c): None for c in "-_ "})
+    found = [i for i, each in enumerate(names) if plain(each) ==
+             plain(str(name))]
+    if not found:
+        raise ValueError("%s '%s' is not one of %s" %
+                         (what, name, ", ".join(names)))
+    return found[0]
 
 
 def encoded(text):

@@ -1,7 +1,7 @@
 /* Names and sizes of element types, from dtype.def. */
 #include "base/dtype.h"
 
-#include <string.h>
+#include "base/word.h"
 
 static const struct {
 	const char *name;
@@ -33,16 +33,30 @@ const char *gt_redop_name(enum gt_redop op)
 
 int gt_dtype_find(const char *name)
 {
+	/* What PyTorch and NumPy call them. */
+	static const struct {
+		const char *name;
+		enum gt_dtype dtype;
+	} others[] = {
+		{"float16", GT_DTYPE_HALF},
+		{"bfloat16", GT_DTYPE_BF16},
+		{"float32", GT_DTYPE_FLOAT},
+		{"float64", GT_DTYPE_DOUBLE},
+	};
+
 	for (int i = 0; i < GT_NDTYPES; i++)
-		if (!strcmp(gt_dtypes[i].name, name))
+		if (gt_word_is(gt_dtypes[i].name, name))
 			return i;
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (gt_word_is(others[i].name, name))
+			return (int)others[i].dtype;
 	return -1;
 }
 
 int gt_redop_find(const char *name)
 {
 	for (int i = 0; i < GT_NREDOPS; i++)
-		if (!strcmp(gt_redops[i], name))
+		if (gt_word_is(gt_redops[i], name))
 			return i;
 	return -1;
 }

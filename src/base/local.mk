@@ -40,6 +40,8 @@ gtopo_core_sources += \
 	%D%/utf8.h \
 	%D%/vec.c \
 	%D%/vec.h \
+	%D%/word.c \
+	%D%/word.h \
 	%D%/xml.c \
 	%D%/xml.h \
 	%D%/xml_doc.h \

@@ -178,19 +178,39 @@ static int parse_args(struct gt_cmd_args *args, void *opts, int argc,
 	return gt_cmd_check_operands(cmd, argv, args->noperands, err);
 }
 
-/* Let operands that are names of reference machines be their files. */
-static int gt_cmd_find_machines(struct gt_cmd_args *args,
-				struct gt_arena *arena, struct gt_err *err)
+/* Let a name of a reference machine be its file, which the arena owns. */
+static int gt_cmd_find_machine(const char **word, struct gt_arena *arena,
+			       struct gt_err *err)
 {
 	const char *path;
+	int rc = gt_reference_operand(*word, arena, &path, err);
+
+	if (!rc)
+		*word = path;
+	return rc;
+}
+
+/* Do so where operands may be machines, and in options that take one. */
+static int gt_cmd_find_machines(struct gt_cmd_args *args, void *opts,
+				struct gt_arena *arena, struct gt_err *err)
+{
+	const struct gt_cmd *cmd = args->cmd;
+	const char *path, **at;
 	int rc = GT_OK;
 
-	for (int i = 0; i < args->noperands && !rc; i++) {
-		rc = gt_reference_operand(args->operands[i], arena, &path, err);
+	for (int i = 0; cmd->takes_machines && i < args->noperands && !rc;
+	     i++) {
+		path = args->operands[i];
+		rc = gt_cmd_find_machine(&path, arena, err);
 		if (!rc && path != args->operands[i])
 			args->operands[i] = gt_arena_strdup(arena, path);
 		if (!args->operands[i])
 			rc = gt_err_nomem(err);
+	}
+	for (const struct gt_opt *o = cmd->opts; o && o->type && !rc; o++) {
+		at = (const char **)((char *)opts + o->at);
+		if (o->type == GT_OPT_TOPO && *at)
+			rc = gt_cmd_find_machine(at, arena, err);
 	}
 	return rc;
 }
@@ -211,8 +231,8 @@ static int dispatch(const struct gt_cmd *cmd, int argc, char **argv,
 	if (cmd->defaults)
 		memcpy(opts, cmd->defaults, cmd->opts_bytes);
 	rc = parse_args(&args, opts, argc, argv, &done, err);
-	if (!rc && !done && cmd->takes_machines)
-		rc = gt_cmd_find_machines(&args, arena, err);
+	if (!rc && !done)
+		rc = gt_cmd_find_machines(&args, opts, arena, err);
 	if (!rc && !done)
 		rc = cmd->run(&args, err);
 	gt_arena_free(arena);

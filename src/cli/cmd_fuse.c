@@ -92,6 +92,7 @@ const struct gt_cmd gt_cmd_fuse = {
 	.operands = "FILE...",
 	.operands_min = 1,
 	.operands_max = -1,
+	.takes_machines = 1,
 	.opts = gt_fuse_opts,
 	.opts_bytes = sizeof(struct gt_fuse_opts),
 	.run = cmd_fuse,

@@ -21,7 +21,7 @@ struct gt_import_opts {
 };
 
 static const struct gt_opt gt_import_opts[] = {
-	{GT_OPT_TEXT, 0, "topology", "FILE",
+	{GT_OPT_TOPO, 0, "topology", "FILE",
 	 offsetof(struct gt_import_opts, topology),
 	 "the machine that it is to run on", 0, 0},
 	{GT_OPT_TEXT, 0, "gpus", "LIST", offsetof(struct gt_import_opts, gpus),

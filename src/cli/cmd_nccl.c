@@ -14,7 +14,6 @@
 #include "base/xml.h"
 #include "cli/common/colour.h"
 #include "cli/common/opt.h"
-#include "cli/common/reference.h"
 #include "cli/nccl/file.h"
 #include "cli/nccl/log.h"
 #include "cli/nccl/print.h"
@@ -42,7 +41,7 @@ struct gt_nccl_opts {
 };
 
 static const struct gt_opt gt_nccl_opts[] = {
-	{GT_OPT_TEXT, 0, "topo", "FILE", offsetof(struct gt_nccl_opts, topo),
+	{GT_OPT_TOPO, 0, "topo", "FILE", offsetof(struct gt_nccl_opts, topo),
 	 "the machine that a graph file or log is of", 0, 0},
 	{GT_OPT_TIME, 0, "budget", "TIME",
 	 offsetof(struct gt_nccl_opts, budget_ns),
@@ -149,14 +148,11 @@ static int read_topo(struct nccl_run *run, struct gt_topo **topo,
 		     struct gt_nccl_system **system, struct gt_err *err)
 {
 	const struct gt_nccl_opts *opts = run->args->opts;
-	const char *path;
 	int rc;
 
 	if (!opts->topo)
 		return GT_OK;
-	rc = gt_reference_operand(opts->topo, run->arena, &path, err);
-	if (!rc)
-		rc = gt_topo_read(path, GT_RATES_NCCL, topo, err);
+	rc = gt_topo_read(opts->topo, GT_RATES_NCCL, topo, err);
 	return rc ? rc : gt_nccl_system_new(*topo, 1, system, err);
 }
 

@@ -84,7 +84,10 @@ static const struct gt_opt gt_search_opts[] = {
 	{GT_OPT_INT, 0, "nodes", "N", SEARCH_AT(nodes),
 	 "plan for N copies of the machine on one switch", 1, 1 << 20},
 	{GT_OPT_TEXT, 0, "job", "JOB", SEARCH_AT(job),
-	 "plan all that a job's ranks say in a step, and their places", 0, 0},
+	 "plan all that a job's ranks say in a step, and their places; -o "
+	 "names "
+	 "a folder",
+	 0, 0},
 	{GT_OPT_FLAG, 0, "json", NULL, SEARCH_AT(json),
 	 "with --job: report as JSON", 0, 0},
 	GT_OPT_END,

@@ -31,7 +31,7 @@ static const struct gt_opt gt_verify_opts[] = {
 	 "the plan; it may be an operand instead", 0, 0},
 	{GT_OPT_TEXT, 0, "coll", "NAME", offsetof(struct gt_verify_opts, coll),
 	 "verify this, or all (default: what the plan is for)", 0, 0},
-	{GT_OPT_TEXT, 0, "topology", "FILE",
+	{GT_OPT_TOPO, 0, "topology", "FILE",
 	 offsetof(struct gt_verify_opts, machine.path),
 	 "also check that this machine has the plan's links", 0, 0},
 	{GT_OPT_TEXT, 0, "exclude-link", "LIST",

@@ -132,7 +132,7 @@ static void gt_complete_value(struct gt_completer *c, const struct gt_cmd *cmd,
 {
 	if (opt->type == GT_OPT_WORD) {
 		gt_complete_words(c, opt->arg);
-	} else if (opt->type == GT_OPT_TEXT && !strcmp(opt->name, "expect")) {
+	} else if (opt->type == GT_OPT_TOPO || !strcmp(opt->name, "expect")) {
 		gt_complete_machines(c);
 		gt_complete_files(c);
 	} else if (opt->type == GT_OPT_TEXT && !strcmp(opt->name, "ignore")) {

@@ -4,6 +4,7 @@
  */
 #include "lib/state.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "lib/launch.h"
@@ -40,68 +41,93 @@ static int gt_call_is_aligned(const struct gt_call *call)
 	return both % gt_dtype_bytes(call->req.dtype) == 0;
 }
 
-/* GTOPO_EINPUT for arguments that no plan could make sense of. */
-static int gt_call_check(const struct gtopo_comm *comm, int rank,
-			 const struct gt_call *call)
+/* Refuse buffers that are not there, or that GPUs cannot use. */
+static int gt_call_check_buffers(struct gtopo_comm *comm, int rank,
+				 const struct gt_call *call)
 {
 	const struct gt_channel_use use = {.coll = call->req.coll,
 					   .root = call->req.root};
 	uint32_t r = (uint32_t)rank;
+
+	if (!call->req.count)
+		return GTOPO_OK;
+	if (!call->input && gt_layout_input(&use, r) != GT_EXTENT_NONE)
+		return gt_comm_refuse(comm, "rank %d has no input", rank);
+	if (!call->output && gt_layout_output(&use, r) != GT_EXTENT_NONE)
+		return gt_comm_refuse(comm, "rank %d has no output", rank);
+	if (comm->ops->async && !gt_call_is_aligned(call))
+		return gt_comm_refuse(
+			comm,
+			"rank %d has a buffer that is not aligned "
+			"to its elements",
+			rank);
+	return GTOPO_OK;
+}
+
+/* Refuse arguments that no plan could make sense of. */
+static int gt_call_check(struct gtopo_comm *comm, int rank,
+			 const struct gt_call *call)
+{
 	uint64_t bytes;
 
-	if ((int)call->req.dtype < 0 || call->req.dtype >= GT_NDTYPES ||
-	    (int)call->req.op < 0 || call->req.root >= comm->nranks)
-		return GTOPO_EINPUT;
+	if ((int)call->req.dtype < 0 || call->req.dtype >= GT_NDTYPES)
+		return gt_comm_refuse(comm, "type '%d' is not known",
+				      (int)call->req.dtype);
+	if ((int)call->req.op < 0)
+		return gt_comm_refuse(comm, "operator '%d' is not known",
+				      (int)call->req.op);
+	if (call->req.root >= comm->nranks)
+		return gt_comm_refuse(comm, "root '%d' is no rank, 0 to %u",
+				      (int)call->req.root, comm->nranks - 1);
 	if (__builtin_mul_overflow(call->req.count, comm->nranks, &bytes) ||
 	    __builtin_mul_overflow(bytes, gt_dtype_bytes(call->req.dtype),
 				   &bytes) ||
 	    bytes > INT64_MAX)
-		return GTOPO_EINPUT;
-	if (!call->req.count)
+		return gt_comm_refuse(comm,
+				      "a count of '%" PRIu64
+				      "' is more than memory can have",
+				      call->req.count);
+	return gt_call_check_buffers(comm, rank, call);
+}
+
+/* Put a copy of the call into the rank's queue, or into its open group. */
+static int gt_call_add(struct gtopo_comm *comm, int rank,
+		       const struct gt_call *call)
+{
+	struct gt_comm_rank *me = &comm->ranks[rank];
+	struct gt_call *copy = malloc(sizeof(*copy));
+
+	if (!copy)
+		return GTOPO_ESYSTEM;
+	*copy = *call;
+	copy->stream = me->stream;
+	copy->group = 1;
+	gt_queue_add(me->in_group ? &me->held : &me->called, copy);
+	if (me->in_group)
 		return GTOPO_OK;
-	if (!call->input && gt_layout_input(&use, r) != GT_EXTENT_NONE)
-		return GTOPO_EINPUT;
-	if (!call->output && gt_layout_output(&use, r) != GT_EXTENT_NONE)
-		return GTOPO_EINPUT;
-	if (comm->ops->async && !gt_call_is_aligned(call))
-		return GTOPO_EINPUT;
-	return GTOPO_OK;
+	me->ncalled++;
+	return gt_launch_called(comm, rank);
 }
 
 static int gt_collective_call(struct gtopo_comm *comm, int rank,
-			      const struct gt_call *call)
+			      struct gt_call *call)
 {
-	struct gt_comm_rank *me;
-	struct gt_call *copy;
 	int rc;
 
-	if (!gt_comm_is_rank(comm, rank))
-		return GTOPO_EINPUT;
-	rc = gt_call_check(comm, rank, call);
-	copy = rc ? NULL : malloc(sizeof(*copy));
-	if (!rc && !copy)
-		rc = GTOPO_ESYSTEM;
-	if (!rc)
-		*copy = *call;
 	pthread_mutex_lock(&comm->mutex);
-	me = &comm->ranks[rank];
+	rc = gt_comm_check_rank(comm, rank);
+	if (rc)
+		goto unlock;
+	rc = gt_call_check(comm, rank, call);
 	if (!rc)
-		rc = gt_redop_resolve(comm, rank, copy);
+		rc = gt_redop_resolve(comm, rank, call);
 	if (!rc && comm->state < 0)
 		rc = comm->state;
-	if (rc) {
-		if (me->in_group && !me->refused)
-			me->refused = rc;
-		free(copy);
-	} else {
-		copy->stream = me->stream;
-		copy->group = 1;
-		gt_queue_add(me->in_group ? &me->held : &me->called, copy);
-		if (!me->in_group) {
-			me->ncalled++;
-			rc = gt_launch_called(comm, rank);
-		}
-	}
+	if (!rc)
+		rc = gt_call_add(comm, rank, call);
+	if (rc && comm->ranks[rank].in_group && !comm->ranks[rank].refused)
+		comm->ranks[rank].refused = rc;
+unlock:
 	pthread_mutex_unlock(&comm->mutex);
 	return rc;
 }

@@ -72,6 +72,7 @@ static struct gtopo_comm *gt_comm_new(void)
 	if (!comm)
 		return NULL;
 	gt_err_init(&comm->err);
+	gt_err_init(&comm->refusal);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_mutex_init(&comm->mutex, NULL);
@@ -445,7 +446,8 @@ int gtopo_comm_state(struct gtopo_comm *comm)
 void gtopo_comm_message(struct gtopo_comm *comm, char *message, size_t size)
 {
 	pthread_mutex_lock(&comm->mutex);
-	gt_comm_print_err(&comm->err, message, size);
+	gt_comm_print_err(comm->state < 0 ? &comm->err : &comm->refusal,
+			  message, size);
 	pthread_mutex_unlock(&comm->mutex);
 }
 
@@ -481,12 +483,16 @@ void gtopo_comm_abort(struct gtopo_comm *comm)
 
 int gtopo_comm_stream(struct gtopo_comm *comm, int rank, void *stream)
 {
-	if (!comm->ops->async || !gt_comm_is_rank(comm, rank))
-		return GTOPO_EINPUT;
+	int rc;
+
 	pthread_mutex_lock(&comm->mutex);
-	comm->ranks[rank].stream = stream;
+	rc = comm->ops->async
+		     ? gt_comm_check_rank(comm, rank)
+		     : gt_comm_refuse(comm, "ranks on the host have no stream");
+	if (!rc)
+		comm->ranks[rank].stream = stream;
 	pthread_mutex_unlock(&comm->mutex);
-	return GTOPO_OK;
+	return rc;
 }
 
 int gtopo_comm_gpu(struct gtopo_comm *comm, int rank)
@@ -502,28 +508,38 @@ int gtopo_comm_gpu(struct gtopo_comm *comm, int rank)
 	return device;
 }
 
+/* With the mutex held: wait until the rank's calls are done, or it is time. */
+static int gt_comm_await_done(struct gtopo_comm *comm, int rank,
+			      int64_t until_ns)
+{
+	int late = 0;
+
+	while (comm->state >= 0 && !late && !gt_comm_is_done(comm, rank))
+		if (until_ns < 0)
+			pthread_cond_wait(&comm->changed, &comm->mutex);
+		else
+			late = gt_comm_sleep(comm, until_ns);
+	if (comm->state < 0)
+		return comm->state;
+	return gt_comm_is_done(comm, rank) ? GTOPO_OK : GTOPO_IN_PROGRESS;
+}
+
 int gtopo_wait(struct gtopo_comm *comm, int rank, int64_t timeout_ms)
 {
 	int64_t until = -1;
-	int rc, late = 0;
+	int rc = GTOPO_OK;
 
-	if (rank != GTOPO_ALL_RANKS && !gt_comm_is_rank(comm, rank))
-		return GTOPO_EINPUT;
 	if (timeout_ms >= 0 && timeout_ms <= GT_COMM_TIMEOUT_MAX_MS)
 		until = gt_clock_ns() + timeout_ms * 1000000;
 	pthread_mutex_lock(&comm->mutex);
-	while (comm->state >= 0 && !late && !gt_comm_is_done(comm, rank))
-		if (until < 0)
-			pthread_cond_wait(&comm->changed, &comm->mutex);
-		else
-			late = gt_comm_sleep(comm, until);
-	if (comm->state < 0)
-		rc = comm->state;
-	else if (!gt_comm_is_done(comm, rank))
-		rc = GTOPO_IN_PROGRESS;
-	else
-		rc = comm->ops->async ? gt_launch_await(comm, rank, until)
-				      : GTOPO_OK;
+	if (rank != GTOPO_ALL_RANKS)
+		rc = gt_comm_check_rank(comm, rank);
+	if (!rc)
+		rc = gt_comm_await_done(comm, rank, until);
+	if (!rc && comm->ops->async)
+		rc = gt_launch_await(comm, rank, until);
+	if (!rc)
+		rc = gt_comm_tell_not_done(comm, rank);
 	pthread_mutex_unlock(&comm->mutex);
 	return rc;
 }

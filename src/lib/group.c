@@ -32,21 +32,26 @@ static int gt_group_is_closed(const struct gtopo_comm *comm, int rank)
 	return 0;
 }
 
+static int gt_group_check_rank(struct gtopo_comm *comm, int rank)
+{
+	return rank == GTOPO_ALL_RANKS ? GTOPO_OK
+				       : gt_comm_check_rank(comm, rank);
+}
+
 int gtopo_group_start(struct gtopo_comm *comm, int rank)
 {
-	int rc = GTOPO_EINPUT;
+	int rc;
 
-	if (rank != GTOPO_ALL_RANKS && !gt_comm_is_rank(comm, rank))
-		return GTOPO_EINPUT;
 	pthread_mutex_lock(&comm->mutex);
-	if (!gt_group_is_open(comm, rank)) {
-		rc = GTOPO_OK;
+	rc = gt_group_check_rank(comm, rank);
+	if (!rc && gt_group_is_open(comm, rank))
+		rc = gt_comm_refuse(comm, "the group is open already");
+	if (!rc)
 		GT_COMM_EACH(comm, rank, r)
 		{
 			comm->ranks[r].in_group = 1;
 			comm->ranks[r].refused = GTOPO_OK;
 		}
-	}
 	pthread_mutex_unlock(&comm->mutex);
 	return rc;
 }
@@ -81,18 +86,11 @@ static int gt_group_close(struct gtopo_comm *comm, uint32_t rank, int starts)
 	return GTOPO_OK;
 }
 
-int gtopo_group_end(struct gtopo_comm *comm, int rank)
+/* With the mutex held: end what is open, and start it or say why not. */
+static int gt_group_finish(struct gtopo_comm *comm, int rank)
 {
-	int rc, starts, released;
+	int rc = comm->state < 0 ? comm->state : GTOPO_OK, starts, released;
 
-	if (rank != GTOPO_ALL_RANKS && !gt_comm_is_rank(comm, rank))
-		return GTOPO_EINPUT;
-	pthread_mutex_lock(&comm->mutex);
-	if (gt_group_is_closed(comm, rank)) {
-		pthread_mutex_unlock(&comm->mutex);
-		return GTOPO_EINPUT;
-	}
-	rc = comm->state < 0 ? comm->state : GTOPO_OK;
 	GT_COMM_EACH(comm, rank, r)
 	{
 		if (!rc)
@@ -105,8 +103,19 @@ int gtopo_group_end(struct gtopo_comm *comm, int rank)
 		if (!rc)
 			rc = released;
 	}
+	return rc ? rc : gt_launch_called(comm, rank);
+}
+
+int gtopo_group_end(struct gtopo_comm *comm, int rank)
+{
+	int rc;
+
+	pthread_mutex_lock(&comm->mutex);
+	rc = gt_group_check_rank(comm, rank);
+	if (!rc && gt_group_is_closed(comm, rank))
+		rc = gt_comm_refuse(comm, "no group is open");
 	if (!rc)
-		rc = gt_launch_called(comm, rank);
+		rc = gt_group_finish(comm, rank);
 	pthread_mutex_unlock(&comm->mutex);
 	return rc;
 }

@@ -78,34 +78,43 @@ static int gt_launch_is_inplace(const struct gtopo_comm *comm,
 	return 0;
 }
 
-/* Is the operation right, and in place only if the plan allows that? */
+/*
+ * Does the plan do the operation, and in place only if it allows that?  Where
+ * it does not, all processes find so alike, but for buffers that overlap.
+ */
 static int gt_launch_verify(struct gtopo_comm *comm,
-			    const struct gt_exec_request *req,
+			    const struct gt_exec_request *req, int *refused,
 			    struct gt_err *err)
 {
-	if (comm->plan->out_of_place && gt_launch_is_inplace(comm, req))
+	int rc;
+
+	if (comm->plan->out_of_place && gt_launch_is_inplace(comm, req)) {
+		*refused = !comm->world;
 		return gt_err_set(err, GT_EINPUT, comm->plan->file,
 				  "is for operations out of place only, and "
 				  "the buffers of %s overlap",
 				  gt_coll_name(req->coll));
-	return gt_operation_verify(comm, req, err);
+	}
+	rc = gt_operation_verify(comm, req, err);
+	*refused = rc == GT_EINPUT || rc == GT_ENO;
+	return rc;
 }
 
 /* The host runs one operation, which all processes agree on before. */
 static int gt_launch_run(struct gtopo_comm *comm, const char *operation,
-			 struct gt_err *err)
+			 int *refused, struct gt_err *err)
 {
 	const struct gt_exec_request *req = &comm->reqs[0];
 	int64_t elapsed_ns;
 	int rc = gt_job_agree(comm, operation, err);
 
 	if (!rc)
-		rc = gt_launch_verify(comm, req, err);
+		rc = gt_launch_verify(comm, req, refused, err);
 	return rc ? rc : comm->ops->run(comm->engine, req, 1, &elapsed_ns, err);
 }
 
 /* GPUs: put the first n of comm->reqs on the streams. */
-static int gt_launch_enqueue(struct gtopo_comm *comm, uint32_t n,
+static int gt_launch_enqueue(struct gtopo_comm *comm, uint32_t n, int *refused,
 			     struct gt_err *err)
 {
 	struct gt_algo_choice choice;
@@ -119,21 +128,26 @@ static int gt_launch_enqueue(struct gtopo_comm *comm, uint32_t n,
 		if (i && gt_exec_request_is_like(req, req - 1))
 			continue;
 		rc = comm->ops->algo_choice(comm->engine, req, &choice, err);
+		*refused = rc == GT_EINPUT;
 		/* Flows are the engine's own; the plan's programs are not. */
 		if (!rc && choice.protocol == GT_PROTOCOL_SIMPLE)
-			rc = gt_launch_verify(comm, req, err);
+			rc = gt_launch_verify(comm, req, refused, err);
 	}
 	return rc ? rc
 		  : comm->ops->async->enqueue(comm->engine, comm->reqs, n, err);
 }
 
-/* The engine is this thread's; the mutex is let go meanwhile. */
+/*
+ * The engine is this thread's; the mutex is let go meanwhile.  *refused is set
+ * where an error leaves everything as it was, but that the calls are taken.
+ */
 static int gt_launch_operations(struct gtopo_comm *comm, uint32_t n,
-				struct gt_err *err)
+				int *refused, struct gt_err *err)
 {
 	char text[GT_OPERATION_TEXT_MAX];
 	int rc;
 
+	*refused = 0;
 	/* To agree on it would take longer than a GPU's operation. */
 	if (!comm->ops->async)
 		gt_operation_describe(comm, text);
@@ -141,17 +155,26 @@ static int gt_launch_operations(struct gtopo_comm *comm, uint32_t n,
 	if (rc)
 		return rc;
 	pthread_mutex_unlock(&comm->mutex);
-	rc = comm->ops->async ? gt_launch_enqueue(comm, n, err)
-			      : gt_launch_run(comm, text, err);
+	rc = comm->ops->async ? gt_launch_enqueue(comm, n, refused, err)
+			      : gt_launch_run(comm, text, refused, err);
 	pthread_mutex_lock(&comm->mutex);
 	return rc;
+}
+
+/* All ranks have called what the plan does not do: each of them is told. */
+static void gt_launch_refuse(struct gtopo_comm *comm, const struct gt_err *err)
+{
+	comm->refusal = *err;
+	for (uint32_t r = comm->first; r < comm->end; r++)
+		if (!comm->ranks[r].not_done)
+			comm->ranks[r].not_done = GTOPO_EINPUT;
 }
 
 int gt_launch_next(struct gtopo_comm *comm)
 {
 	struct gt_err err;
 	uint32_t n;
-	int rc;
+	int rc, refused;
 
 	if (!gt_operation_is_ready(comm))
 		return 0;
@@ -160,11 +183,13 @@ int gt_launch_next(struct gtopo_comm *comm)
 	n = comm->ops->async ? comm->ranks[comm->first].called.first->group : 1;
 	comm->partial_since_ns = 0;
 	comm->engine_busy = 1;
-	rc = gt_launch_operations(comm, n, &err);
+	rc = gt_launch_operations(comm, n, &refused, &err);
 	comm->engine_busy = 0;
-	if (rc)
+	if (refused)
+		gt_launch_refuse(comm, &err);
+	else if (rc)
 		gt_comm_fail(comm, rc, &err);
-	for (uint32_t r = comm->first; !rc && r < comm->end; r++)
+	for (uint32_t r = comm->first; (!rc || refused) && r < comm->end; r++)
 		comm->ranks[r].ndone += n;
 	pthread_cond_broadcast(&comm->changed);
 	return 1;
@@ -269,7 +294,7 @@ static int gt_launch_all(struct gtopo_comm *comm, int rank)
 			gt_launch_missed(comm, rank);
 		rc = comm->state;
 	}
-	return rc;
+	return rc ? rc : gt_comm_tell_not_done(comm, rank);
 }
 
 int gt_launch_called(struct gtopo_comm *comm, int rank)
@@ -304,7 +329,9 @@ int gt_launch_await(struct gtopo_comm *comm, int rank, int64_t until_ns)
 	for (uint32_t r = comm->first; !rc && r < comm->end; r++)
 		if (rank == GTOPO_ALL_RANKS || r == (uint32_t)rank)
 			rc = gt_launch_await_rank(comm, r, until_ns, &err);
-	if (rc < 0 && rc != GT_ENO)
+	if (rc == GT_ENO)
+		comm->refusal = err;
+	else if (rc < 0)
 		gt_comm_fail(comm, rc, &err);
 	return comm->state < 0 ? comm->state : gt_comm_code(rc);
 }

@@ -54,7 +54,9 @@ static int gt_premul_is_reachable(struct gtopo_comm *comm, int rank,
 	if (!rc)
 		rc = gt_comm_code(comm->ops->async->owns(
 			comm->engine, (uint32_t)rank, scalar, bytes, &err));
-	return !rc && (uintptr_t)scalar % bytes ? GTOPO_EINPUT : rc;
+	if (!rc && (uintptr_t)scalar % bytes)
+		return gt_comm_refuse(comm, "the scalar is not aligned");
+	return rc == GTOPO_EINPUT ? gt_comm_refuse(comm, "%s", err.text) : rc;
 }
 
 /* Make the memory that calls will use; the mutex is let go meanwhile. */
@@ -86,7 +88,9 @@ int gtopo_op_create_premul(struct gtopo_comm *comm, int rank,
 	    (int)type >= GT_NDTYPES ||
 	    (residence != GTOPO_SCALAR_HOST &&
 	     residence != GTOPO_SCALAR_DEVICE))
-		return GTOPO_EINPUT;
+		return gt_comm_refuse_words(
+			comm, "the rank, the scalar, its type or where it "
+			      "lies makes no operator");
 	bytes = gt_dtype_bytes(made.type);
 	if (residence == GTOPO_SCALAR_HOST)
 		memcpy(&made.scalar.bits, scalar, bytes);
@@ -114,18 +118,21 @@ int gtopo_op_destroy(struct gtopo_comm *comm, int rank, enum gtopo_op op)
 {
 	struct gt_premul *at;
 
-	if (!gt_comm_is_rank(comm, rank))
-		return GTOPO_EINPUT;
+	int rc;
+
 	pthread_mutex_lock(&comm->mutex);
-	at = gt_premul_find(&comm->ranks[rank], (int)op);
+	rc = gt_comm_check_rank(comm, rank);
+	at = rc ? NULL : gt_premul_find(&comm->ranks[rank], (int)op);
 	if (at)
 		at->used = 0;
+	else if (!rc)
+		rc = gt_comm_refuse(comm, "rank %d has no operator '%d'", rank,
+				    (int)op);
 	pthread_mutex_unlock(&comm->mutex);
-	return at ? GTOPO_OK : GTOPO_EINPUT;
+	return rc;
 }
 
-int gt_redop_resolve(const struct gtopo_comm *comm, int rank,
-		     struct gt_call *call)
+int gt_redop_resolve(struct gtopo_comm *comm, int rank, struct gt_call *call)
 {
 	const struct gt_premul *op;
 
@@ -133,7 +140,11 @@ int gt_redop_resolve(const struct gtopo_comm *comm, int rank,
 		return GTOPO_OK;
 	op = gt_premul_find(&comm->ranks[rank], (int)call->req.op);
 	if (!op || op->type != call->req.dtype)
-		return GTOPO_EINPUT;
+		return gt_comm_refuse(comm,
+				      "operator '%d' is none that rank %d has "
+				      "made for %s",
+				      (int)call->req.op, rank,
+				      gt_dtype_name(call->req.dtype));
 	call->req.op = GT_REDOP_PREMUL;
 	call->scalar = op->scalar;
 	return GTOPO_OK;

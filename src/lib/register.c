@@ -34,8 +34,10 @@ static int gt_region_register(struct gtopo_comm *comm, uint32_t rank,
 	rc = comm->ops->async->register_buffer(
 		comm->engine, rank, region->buffer, region->bytes, &err);
 	gt_launch_release(comm);
+	if (rc == GT_EINPUT)
+		return gt_comm_refuse(comm, "%s", err.text);
 	/* Others may wait for what could not be made here. */
-	if (rc && rc != GT_EINPUT)
+	if (rc)
 		gt_comm_fail(comm, rc, &err);
 	return rc;
 }
@@ -47,7 +49,9 @@ int gtopo_register(struct gtopo_comm *comm, int rank, const void *buffer,
 	int rc;
 
 	if (!gt_comm_is_rank(comm, rank) || !buffer || !bytes)
-		return GTOPO_EINPUT;
+		return gt_comm_refuse_words(comm,
+					    "the rank is not of this process, "
+					    "or there is no memory");
 	region = malloc(sizeof(*region));
 	if (!region)
 		return GTOPO_ESYSTEM;
@@ -57,7 +61,7 @@ int gtopo_register(struct gtopo_comm *comm, int rank, const void *buffer,
 			      : gt_comm_await_open(comm);
 	at = gt_region_find(&comm->ranks[rank], buffer);
 	if (!rc && *at)
-		rc = GTOPO_EINPUT;
+		rc = gt_comm_refuse(comm, "that memory is registered already");
 	if (!rc)
 		*at = region;
 	pthread_mutex_unlock(&comm->mutex);
@@ -85,13 +89,14 @@ static void gt_region_deregister(struct gtopo_comm *comm, uint32_t rank,
 int gtopo_deregister(struct gtopo_comm *comm, int rank, const void *buffer)
 {
 	struct gt_region **at, *region;
-	int rc = GTOPO_EINPUT;
+	int rc;
 
-	if (!gt_comm_is_rank(comm, rank))
-		return GTOPO_EINPUT;
 	pthread_mutex_lock(&comm->mutex);
-	at = gt_region_find(&comm->ranks[rank], buffer);
-	region = *at;
+	rc = gt_comm_check_rank(comm, rank);
+	at = rc ? NULL : gt_region_find(&comm->ranks[rank], buffer);
+	region = rc ? NULL : *at;
+	if (!rc && !region)
+		rc = gt_comm_refuse(comm, "no such memory is registered");
 	if (region) {
 		*at = region->next;
 		gt_region_deregister(comm, (uint32_t)rank, buffer);

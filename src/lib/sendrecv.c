@@ -4,22 +4,36 @@
  */
 #include "lib/state.h"
 
+#include <inttypes.h>
+
 #include "lib/launch.h"
 #include "lib/queue.h"
 
-static int gt_message_check(const struct gtopo_comm *comm,
+static int gt_message_check(struct gtopo_comm *comm, int rank,
 			    struct gt_message *message, uint64_t count)
 {
-	if (message->peer >= comm->nranks || message->dtype >= GT_NDTYPES)
-		return GTOPO_EINPUT;
+	if (message->peer >= comm->nranks)
+		return gt_comm_refuse(comm, "peer '%d' is no rank, 0 to %u",
+				      (int)message->peer, comm->nranks - 1);
+	if (message->dtype >= GT_NDTYPES)
+		return gt_comm_refuse(comm, "the type is not known");
 	if (__builtin_mul_overflow(count, gt_dtype_bytes(message->dtype),
 				   &message->bytes) ||
-	    message->bytes > INT64_MAX >> 8 || (count && !message->buffer))
-		return GTOPO_EINPUT;
-	return comm->ops->async && (uintptr_t)message->buffer %
-					   gt_dtype_bytes(message->dtype)
-		       ? GTOPO_EINPUT
-		       : GTOPO_OK;
+	    message->bytes > INT64_MAX >> 8)
+		return gt_comm_refuse(comm,
+				      "a count of '%" PRIu64
+				      "' is more than memory can have",
+				      count);
+	if (count && !message->buffer)
+		return gt_comm_refuse(comm, "rank %d has no buffer", rank);
+	if (comm->ops->async &&
+	    (uintptr_t)message->buffer % gt_dtype_bytes(message->dtype))
+		return gt_comm_refuse(
+			comm,
+			"rank %d has a buffer that is not aligned "
+			"to its elements",
+			rank);
+	return GTOPO_OK;
 }
 
 /* With the mutex held: put it into the rank's group, or post it alone. */
@@ -47,14 +61,16 @@ static int gt_message_post(struct gtopo_comm *comm, int rank,
 {
 	int rc;
 
-	if (!gt_comm_is_rank(comm, rank))
-		return GTOPO_EINPUT;
-	rc = gt_message_check(comm, message, count);
 	pthread_mutex_lock(&comm->mutex);
+	rc = gt_comm_check_rank(comm, rank);
+	if (rc)
+		goto unlock;
+	rc = gt_message_check(comm, rank, message, count);
 	if (!rc)
 		rc = gt_message_call(comm, rank, message);
 	if (rc && comm->ranks[rank].in_group && !comm->ranks[rank].refused)
 		comm->ranks[rank].refused = rc;
+unlock:
 	pthread_mutex_unlock(&comm->mutex);
 	return rc;
 }

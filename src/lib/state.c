@@ -6,6 +6,8 @@
 #include "lib/state.h"
 
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <time.h>
 
 int gt_comm_code(int rc)
@@ -30,6 +32,51 @@ void gt_comm_fail(struct gtopo_comm *comm, int rc, const struct gt_err *err)
 	if (aborted && comm->state == GTOPO_EABORTED)
 		gt_err_set(&comm->err, GTOPO_EABORTED, NULL, "aborted");
 	pthread_cond_broadcast(&comm->changed);
+}
+
+int gt_comm_refuse(struct gtopo_comm *comm, const char *fmt, ...)
+{
+	char words[sizeof(comm->refusal.text)];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(words, sizeof(words), fmt, args);
+	va_end(args);
+	gt_err_init(&comm->refusal);
+	return gt_err_set(&comm->refusal, GTOPO_EINPUT, NULL, "%s", words);
+}
+
+int gt_comm_refuse_words(struct gtopo_comm *comm, const char *words)
+{
+	int rc;
+
+	pthread_mutex_lock(&comm->mutex);
+	rc = gt_comm_refuse(comm, "%s", words);
+	pthread_mutex_unlock(&comm->mutex);
+	return rc;
+}
+
+int gt_comm_check_rank(struct gtopo_comm *comm, int rank)
+{
+	if (gt_comm_is_rank(comm, rank))
+		return GTOPO_OK;
+	return gt_comm_refuse(comm,
+			      "'%d' is no rank of this process, which has %u "
+			      "to %u",
+			      rank, comm->first, comm->end - 1);
+}
+
+int gt_comm_tell_not_done(struct gtopo_comm *comm, int rank)
+{
+	int rc = GTOPO_OK;
+
+	for (uint32_t r = comm->first; r < comm->end; r++)
+		if (rank == GTOPO_ALL_RANKS || r == (uint32_t)rank) {
+			if (!rc)
+				rc = comm->ranks[r].not_done;
+			comm->ranks[r].not_done = GTOPO_OK;
+		}
+	return rc;
 }
 
 int gt_comm_await_open(struct gtopo_comm *comm)

@@ -71,6 +71,9 @@ struct gt_comm_rank {
 	struct gt_batch *batch; /* its messages; they start behind the others */
 	int in_group;
 	int refused; /* why the open group must not start, or GT_OK */
+	/* Why an operation that all ranks had called was not done, until the
+	 * rank is told; GT_OK: there is none. */
+	int not_done;
 	/* How many collectives, and batches, were called and are done; on GPUs
 	 * they are done when they are on the streams. */
 	uint64_t ncalled, ndone;
@@ -126,6 +129,7 @@ struct gtopo_comm {
 	int quit;
 	int lost; /* the job had ended when operations did */
 	struct gt_err err;
+	struct gt_err refusal; /* of the last call that was refused */
 	uint32_t nranks;
 	uint32_t first, end; /* the ranks of this process */
 	uint32_t *starts;    /* of all processes; NULL: as even as can be */
@@ -145,12 +149,31 @@ int gt_comm_code(int rc);
 /* Is it a rank of this process? */
 int gt_comm_is_rank(const struct gtopo_comm *comm, int rank);
 
+/* gt_comm_refuse() for who does not hold the mutex. */
+int gt_comm_refuse_words(struct gtopo_comm *comm, const char *words);
+
 /*
  * All that follow are called with the mutex held.
  */
 
 /* Note the first failure, and wake whoever waits. */
 void gt_comm_fail(struct gtopo_comm *comm, int rc, const struct gt_err *err);
+
+/*
+ * A call is refused, which changes nothing else: keep the words, and return
+ * GTOPO_EINPUT.
+ */
+int gt_comm_refuse(struct gtopo_comm *comm, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Refuse a rank that is not one of this process; else GTOPO_OK. */
+int gt_comm_check_rank(struct gtopo_comm *comm, int rank);
+
+/*
+ * The code of an operation that the rank, or one of GTOPO_ALL_RANKS, has called
+ * and that was not done, and forget it; else GTOPO_OK.
+ */
+int gt_comm_tell_not_done(struct gtopo_comm *comm, int rank);
 
 /* Wait until the communicator has been made or has failed; its state. */
 int gt_comm_await_open(struct gtopo_comm *comm);
@@ -165,8 +188,7 @@ int gt_comm_sleep(struct gtopo_comm *comm, int64_t until_ns);
  * redop.c: replace the number of an operator that the rank has made by what it
  * stands for; GTOPO_EINPUT if there is none for the call's type.
  */
-int gt_redop_resolve(const struct gtopo_comm *comm, int rank,
-		     struct gt_call *call);
+int gt_redop_resolve(struct gtopo_comm *comm, int rank, struct gt_call *call);
 
 /*
  * thread.c: the start routine of the communicator's thread, which takes the

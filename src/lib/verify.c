@@ -110,7 +110,7 @@ int gtopo_predict(const char *text, const char *coll_name,
 {
 	const struct gt_answer answer = {message, size};
 	const struct prices prices = {bytes, times_us, n};
-	int coll = coll_name ? gt_coll_find(coll_name) : -1, rc;
+	int coll = coll_name ? gt_coll_meant(coll_name) : -1, rc;
 	struct gt_plan *plan = NULL;
 	struct gt_err err;
 

@@ -35,8 +35,10 @@ struct gt_backend_comm {
 	uint32_t under_way;
 	/* GPUs: behind what was put on a stream last; NULL: nothing was. */
 	void *_Atomic behind;
-	/* An operation was refused, so the others wait for it in vain. */
+	/* An operation was refused, so the others wait for it in vain; why is
+	 * written once, before. */
 	_Atomic int refused;
+	char why[256];
 };
 
 /* Operations on their way through a stream of the host. */
@@ -99,9 +101,8 @@ static int gt_lib_state(struct gt_backend_comm *comm, int *lost,
 		return rc;
 	gt_err_init(err);
 	return gt_err_set(err, GT_EINPUT, NULL,
-			  "an operation of rank %d was refused; were its "
-			  "buffers and its operator right?",
-			  comm->rank);
+			  "an operation of rank %d was refused: %s", comm->rank,
+			  comm->why);
 }
 
 static int gt_lib_await(struct gt_backend_comm *comm, struct gt_err *err)
@@ -206,7 +207,11 @@ static int gt_lib_ops(struct gt_backend_comm *comm,
 
 static void gt_lib_refuse(struct gt_backend_comm *comm)
 {
+	pthread_mutex_lock(&comm->mutex);
+	if (!atomic_load(&comm->refused))
+		gtopo_comm_message(comm->lib, comm->why, sizeof(comm->why));
 	atomic_store(&comm->refused, 1);
+	pthread_mutex_unlock(&comm->mutex);
 	gtopo_comm_abort(comm->lib);
 }
 
@@ -225,11 +230,10 @@ static void gt_lib_run(void *arg)
 	struct gt_backend_comm *comm = call->comm;
 	int rc = gt_lib_ops(comm, call->ops, call->n);
 
-	if (!rc) {
-		gtopo_wait(comm->lib, comm->rank, -1);
-	} else if (rc == GTOPO_EINPUT) {
+	if (!rc)
+		rc = gtopo_wait(comm->lib, comm->rank, -1);
+	if (rc == GTOPO_EINPUT)
 		gt_lib_refuse(comm);
-	}
 	free(call);
 	gt_lib_done(comm);
 }
@@ -298,9 +302,8 @@ static int gt_lib_enqueue(struct gt_backend_comm *comm,
 		return rc;
 	if (rc == GTOPO_EINPUT)
 		gt_lib_refuse(comm);
-	return gt_err_set(err, rc, NULL,
-			  "an operation was refused; are its buffers memory "
-			  "of the rank's GPU?");
+	return gt_err_set(err, rc, NULL, "an operation was refused: %s",
+			  comm->why);
 }
 
 static void gt_lib_abort(struct gt_backend_comm *comm)

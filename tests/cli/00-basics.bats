@@ -115,6 +115,32 @@ load common
 	done
 }
 
+@test "options that take a machine know the reference machines, too" {
+	export GTOPO_XML=$GTOPO_SRC/share/xml
+	local algo=$GTOPO_SRC/tests/cases/msccl/good
+	cd "$BATS_TEST_TMPDIR"
+	run_split gtopo search --algo ring -o plan.json dgx-1v
+	want 0 ""
+	run_split gtopo verify --topology dgx-1v plan.json
+	want 0 ""
+	[[ $out == *"$GTOPO_XML/dgx-1v.xml has these links and routes"* ]]
+	run_split gtopo verify --topology dgx-1x plan.json
+	want 2 "gtopo verify: dgx-1x: is no file and no reference machine; did \
+you mean 'dgx-1v'?"
+	run_split gtopo import --topology dgx1v --gpus 0-2 -o steps.json \
+		"$algo/straight3-alltoall.xml"
+	want 0 ""
+	gtopo export --to nccl-graph -o graph.xml plan.json
+	run_split gtopo nccl --topo DGX-1V graph.xml
+	want 0 ""
+	run_split gtopo fuse -o cluster.xml dgx-h100 hgx-h200
+	want 0 ""
+	run_split gtopo show cluster.xml
+	[[ $out == *": 2 nodes of 2 kinds, 16 GPUs"* ]]
+	run_split gtopo fuse dgx-h100 hgx-h200 dgx-h100
+	[[ "$status $err" == "2 gtopo fuse: $GTOPO_XML/dgx-h100.xml: is there twice; "* ]]
+}
+
 @test "operands may be reference machines, files go first" {
 	export GTOPO_XML=$GTOPO_SRC/share/xml
 	cd "$BATS_TEST_TMPDIR"
@@ -122,6 +148,8 @@ load common
 		run_split gtopo $cmd dgx-1v
 		want 0 ""
 	done
+	run_split gtopo show 4xDGX_H100
+	[[ "$status $out" == "0 $GTOPO_XML/4x-dgx-h100.xml: 4 nodes "* ]]
 	run_split gtopo show dgx-1x
 	want 2 "gtopo show: dgx-1x: is no file and no reference machine; did \
 you mean 'dgx-1v'?"

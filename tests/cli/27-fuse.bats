@@ -95,6 +95,9 @@ setup() {
 
 @test "what cannot be fused" {
 	run_split gtopo fuse nodes/gpu01.xml nodes/gpu01.xml nodes/gpu02.xml
+	want 2 "gtopo fuse: nodes/gpu01.xml: is there twice; for copies of one \
+machine 'gtopo search' has --nodes, and a node of a cluster file a count"
+	run_split gtopo fuse nodes/gpu01.xml ./nodes/gpu01.xml nodes/gpu02.xml
 	want 2 "gtopo fuse: two nodes would be named 'gpu01'; rename their files"
 	cp nodes/gpu01.xml 'a,b.xml'
 	run_split gtopo fuse a,b.xml

@@ -133,6 +133,84 @@ setup() {
 		grep -q "values : 0 OK"
 }
 
+# sick FILE: a cluster of 150 servers, one of which is as FILE.
+sick() {
+	cat <<-END
+		<cluster version="1">
+		  <node file="good.xml" nets="0,3-6,9-11" count="149"/>
+		  <node file="$1" nets="0,3-6,9-11" names="gpu117"/>
+		  <fabric><level/></fabric>
+		</cluster>
+	END
+}
+
+# The plan's links are no wider than in any of the machines.
+fits() {
+	python3 - "$@" <<-'END'
+		import json, sys
+		from fractions import Fraction
+		plan, *machines = map(json.load, map(open, sys.argv[1:]))
+		for machine in machines:
+		    wide = {(link["from"], link["to"]): link["gbs"]
+		            for link in machine["links"]}
+		    for link in plan["links"]:
+		        ends = tuple(link["id"].split(">"))
+		        assert Fraction(link["gbs"]) <= Fraction(wide[ends]), link
+	END
+}
+
+@test "more than 1024 GPUs: one server with narrower links stops nobody" {
+	cp "$xml/dgx-h100.xml" good.xml
+	sed '0,/count="5"/s//count="3"/' good.xml >nvlinks.xml
+	sed '0,/speed="400000"/s//speed="100000"/' good.xml >port.xml
+	for kind in nvlinks port; do
+		sick $kind.xml >c.xml
+		run_split gtopo search -o plan c.xml
+		[ "$status" -eq 0 ]
+		[[ $err == *"planned with what all have, 8 ports of each node"* ]]
+		[[ $err == *"node 'gpu117' of $kind.xml: 'gtopo diff good.xml $kind.xml' tells what is less"* ]]
+		[[ $err == *"with what any has no schedule over its routes reaches more than 386.255 GB/s"* ]]
+		run_split gtopo verify --topology c.xml plan
+		want 0 ""
+		[[ $out == "correct   allreduce of 1200 ranks "*" proven"*"c.xml has these links and routes" ]]
+		run_split gtopo verify --topology good.xml plan
+		[[ "$status $err" == "1 gtopo verify: plan: links["*"' has '"*"' GB/s, not '"*"'" ]]
+		gtopo show --json good.xml >good.json
+		gtopo show --json $kind.xml >$kind.json
+		fits plan good.json $kind.json
+	done
+	run_split gtopo diff good.xml nvlinks.xml
+	[[ "$status $out" == "1 "*"16 NVLinks to switches instead of 18"* ]]
+	run_split gtopo search --algo ring -q -o plan c.xml
+	want 0 ""
+	run_split gtopo search --coll alltoall -q -o plan c.xml
+	want 0 ""
+}
+
+@test "more than 1024 GPUs: a server that has lost one is named, and what to do" {
+	cp "$xml/dgx-h100.xml" good.xml
+	python3 - <<-'END'
+		import re
+		text = open("good.xml").read()
+		gpu = re.search(r"<pci[^>]*>\s*<gpu.*?</gpu>\s*</pci>", text, re.S)
+		open("lost.xml", "w").write(text[:gpu.start()] + text[gpu.end():])
+	END
+	sick lost.xml >c.xml
+	run_split gtopo search c.xml
+	want 2 "gtopo search: c.xml: node 'gpu117' has no 'GPU/0000:1b:00.0', \
+which others have: take it out of the file, or let all do without by --gpus \
+1,2,3,4,5,6,7; all-reduce of 150 nodes all like 'lost' reaches at most 337.9 \
+GB/s, like 'good' 386.3"
+	run_split gtopo search --gpus 1,2,3,4,5,6,7 -o plan c.xml
+	[ "$status" -eq 0 ]
+	run_split gtopo verify --topology c.xml plan
+	want 0 ""
+	[[ $out == "correct   allreduce of 1050 ranks "*"c.xml has these links and routes" ]]
+	grep -v gpu117 c.xml >others.xml
+	run_split gtopo search -o plan others.xml
+	want 0 ""
+}
+
 @test "--explain of an uneven cluster names what limits" {
 	run_split gtopo search --explain "$cases/cables.xml"
 	want 0 ""
@@ -146,8 +224,8 @@ setup() {
 		"$cases/other-node.xml" >c.xml
 	run_split gtopo search --algo hier c.xml
 	want 2 "gtopo search: c.xml: 'dgx-1v' and 'h200-vm-4' are different \
-machines; templates need nodes that differ in ports alone; \
-all-reduce of 17 nodes all like 'h200-vm-4' reaches at most 1.309 GB/s, \
+machines: no GPU has the same bus id in both; templates need nodes that differ \
+in links and ports alone; all-reduce of 17 nodes all like 'h200-vm-4' reaches at most 1.309 GB/s, \
 like 'dgx-1v' 50.62"
 	# No port at all: nothing leads to the third node.
 	sed "s|\.\./\.\./\.\./\.\./share/xml|$xml|; s/nets=\"-,0\"/nets=\"-\"/" \

@@ -17,6 +17,42 @@ job() {
 	END
 }
 
+@test "collectives are known however written, with text sizes" {
+	for name in all-reduce all_reduce AllReduce allreduce; do
+		job 2 4 "{\"name\": \"all\", \"collective\": \"$name\",
+			 \"over\": [\"tp\"], \"bytes\": \"64M\"}"
+		run_split gtopo search --json --job job.json "$xml/dgx-1v.xml"
+		want 0 ""
+		[[ $out == *'"collective": "allreduce"'* ]]
+	done
+}
+
+@test "-o names a folder, and what went there is told" {
+	job 2 4 '{"name": "all", "collective": "allreduce", "over": ["tp"],
+	          "bytes": "64M"}'
+	run_split gtopo search --job job.json -o placed "$xml/dgx-1v.xml"
+	want 0 ""
+	[[ $out == *"written   placed/: report.json, plan-0.json ..., ranks.csv, hosts, order.json" ]]
+	for file in report.json plan-0.json ranks.csv hosts order.json; do
+		[ -s placed/$file ]
+	done
+	for file in placed/plan-*.json; do
+		gtopo verify "$file"
+	done
+	# Again into the same folder, which is replaced; JSON has no such line.
+	run_split gtopo search --json --job job.json -o placed "$xml/dgx-1v.xml"
+	want 0 ""
+	echo "$out" | diff - placed/report.json
+	run_split gtopo search --job job.json -o plan.json "$xml/dgx-1v.xml"
+	want 2 "gtopo search: plan.json: would be a folder, for --job has several \
+files to write: name it without '.json', or take the report alone by --json >FILE"
+	[ ! -e plan.json ]
+	run_split gtopo search --job job.json -o job.json "$xml/dgx-1v.xml"
+	want 2 "gtopo search: job.json: is no folder, and --job has several files \
+to write: name one, or take the report alone by --json >FILE"
+	grep -q schema job.json
+}
+
 # Every job on every cluster that is large enough; a script of its own adds the
 # loads up, and the program verifies each plan.
 @test "loads of real jobs add up, and plans are right" {

@@ -251,6 +251,11 @@ reducescatter|broadcast|reduce|alltoall|gather|scatter|sendrecv|all"
 			"$GTOPO_SRC/share/xml/dgx-1v.xml"
 		want 0 ""
 	done
+	for name in Float float32 FP8-E4M3; do
+		run_split gtopo run "$ring" --device host -b 1K -e 1K \
+			--coll allreduce --dtype $name --op SUM
+		want 0 ""
+	done
 	run_split gtopo run "$ring" --plan "$ring"
 	want 2 "gtopo run: --plan '$ring' and '$ring': one plan is enough"
 	run_split gtopo verify

@@ -118,6 +118,7 @@ static int fault_calls(struct library *lib)
 	struct rank *me = &lib->ranks[0];
 	struct operation other = SMALL;
 	int64_t begin = gt_clock_ns();
+	char words[256];
 	int rc;
 
 	if (gtopo_register(lib->comm, 0, me->input, lib->room) ||
@@ -133,6 +134,9 @@ static int fault_calls(struct library *lib)
 	if (gtopo_allreduce(lib->comm, 0, me->input + 1, me->output, 1,
 			    GTOPO_FLOAT, GTOPO_SUM) != GTOPO_EINPUT)
 		complain(lib, "an unaligned float", "was taken");
+	gtopo_comm_message(lib->comm, words, sizeof(words));
+	if (gtopo_comm_state(lib->comm) || !strstr(words, "not aligned"))
+		complain(lib, "an unaligned float", words);
 	other.count--;
 	rc = gtopo_group_start(lib->comm, GTOPO_ALL_RANKS);
 	for (int r = 0; !rc && r < lib->nranks; r++)

@@ -12,7 +12,17 @@ gtopo detect -o here.xml
 gtopo search -o plan.json dgx-h100
 gtopo verify plan.json
 gtopo run --plan plan.json --device host --coll allreduce -b 64K -e 64K
-cp /usr/share/gtopo/xml/dgx-1v.xml .
+# What the pages that came along show, as somebody who has nothing else.
+cp /usr/share/gtopo/xml/*.xml .
+for command in detect search run; do
+	zcat "/usr/share/man/man1/gtopo-$command.1.gz" |
+		sed -n 's/\\-/-/g; s/\\e/\\/g; s/^\$ //p' >"$command.sh"
+	[ -s "$command.sh" ]
+	sh -ex "$command.sh" >log 2>&1 || {
+		cat log
+		exit 1
+	}
+done
 python3 - <<-E
 	import array, gtopo
 	plan = gtopo.search(open("dgx-1v.xml").read(), algo="ring")

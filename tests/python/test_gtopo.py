@@ -88,6 +88,37 @@ class Texts(unittest.TestCase):
         four = gtopo.search(machine("dgx-1v"), gpus="0-3", budget_ms=60000)
         self.assertEqual(gtopo.verify(four).ranks, 4)
 
+    def test_words(self):
+        """What the command line understands, and what Python has for it."""
+        rings = {gtopo.search(machine("dgx-1v"), algo="ring", coll=coll,
+                              gpus=gpus)
+                 for coll, gpus in (("all_reduce", "0-3"),
+                                    ("AllReduce", [0, 1, 2, 3]),
+                                    ("all-reduce", range(4)),
+                                    (None, ("GPU0", "gpu1-3")))}
+        self.assertEqual(len(rings), 1)
+        one = gtopo.search(machine("dgx-1v"), gpus=5)
+        self.assertEqual(gtopo.verify(one).ranks, 1)
+        fewer = gtopo.search(machine("dgx-1v"), algo="ring", gpus=[0, 1, 2, 3],
+                             links_out=["GPU0-GPU3", "GPU1-GPU2"])
+        self.assertLess(gtopo.verify(fewer).busbw_gbs,
+                        gtopo.verify(rings.pop()).busbw_gbs)
+        plan = gtopo.search(machine("dgx-1v"), devices_out=["GPU6", "GPU7"])
+        self.assertEqual(gtopo.verify(plan).ranks, 6)
+
+    def test_later_options(self):
+        plan = gtopo.search(machine("dgx-1v"), invariant=True)
+        self.assertIn('"invariant": true', plan)
+        gtopo.search(machine("dgx-1v"), algo="forest", coll="allgather",
+                     trees_per_root=1)
+        rows = [[0, 3, 1], [2, 0, 9], [4, 4, 0]]
+        plan = gtopo.search(machine("dgx-1v"), gpus=range(3), demand=rows)
+        self.assertIn('"demand"', plan)
+        self.assertEqual(plan, gtopo.search(machine("dgx-1v"), gpus="0-2",
+                                            demand="0 3 1\n2 0 9\n4 4 0"))
+        with self.assertRaisesRegex(gtopo.Error, "demand"):
+            gtopo.search(machine("dgx-1v"), demand=[[1]])
+
     def test_predict(self):
         plan = gtopo.search(machine("dgx-h100"), algo="ring")
         small, large = gtopo.predict(plan, [1024, 1 << 30])
@@ -100,6 +131,8 @@ class Texts(unittest.TestCase):
         with self.assertRaisesRegex(gtopo.Error, "^topology:1:") as caught:
             gtopo.search("<system")
         self.assertEqual(caught.exception.code, -2)
+        with self.assertRaisesRegex(ValueError, "'dgx-1v.xml' is no topology"):
+            gtopo.search("dgx-1v.xml")
         with self.assertRaisesRegex(gtopo.Error, "algo 'rings'"):
             gtopo.search(machine("dgx-1v"), algo="rings")
         with self.assertRaisesRegex(TypeError, "no option 'gpu'"):
@@ -134,6 +167,18 @@ class Run(unittest.TestCase):
             self.comm.allreduce(data)
             for mine in data:
                 self.assertEqual(list(mine), [28 + 8 * i for i in range(9)])
+
+    def test_words(self):
+        class Kind:
+            """torch.float32 has no name but its text."""
+
+            def __str__(self):
+                return "torch.float32"
+
+        for dtype in ("float32", "Float", Kind()):
+            data = [bytearray(array.array("f", [r])) for r in range(self.N)]
+            self.comm.allreduce(data, op="Sum", dtype=dtype)
+            self.assertEqual(array.array("f", bytes(data[3]))[0], 28)
 
     def test_out_of_place(self):
         data, result = self.rows(), self.rows()
@@ -225,12 +270,25 @@ class Run(unittest.TestCase):
         for kind, words, data, options in refused:
             with self.assertRaisesRegex(kind, words):
                 self.comm.allreduce(data, **options)
-        with self.assertRaisesRegex(gtopo.Error, "refused"):
+        with self.assertRaisesRegex(gtopo.Error, "root '8' is no rank"):
             self.comm.broadcast(self.rows(), root=8)
         # A call that was refused left nothing behind.
         data = self.rows()
         self.comm.allreduce(data)
         self.assertEqual(data[0][0], 28000)
+
+    def test_not_served(self):
+        """What a plan does not do is refused in words, and no more."""
+        plan = gtopo.search(machine("dgx-1v"), algo="forest", coll="broadcast",
+                            root=2)
+        with gtopo.Comm(plan) as comm:
+            data = self.rows(self.N)
+            with self.assertRaisesRegex(gtopo.Error, "nothing for 'alltoall'"):
+                comm.alltoall(data)
+            with self.assertRaisesRegex(gtopo.Error, "its root is rank 2"):
+                comm.broadcast(data, root=3)
+            comm.broadcast(data, root=2)
+            self.assertEqual(data[5], data[2])
 
     def test_closed(self):
         self.comm.close()
@@ -267,6 +325,12 @@ def job():
     plan = gtopo.search(machine("dgx-1v"), algo="ring")
     with gtopo.Comm(plan, launched=True) as comm:
         data = [array.array("i", [r + 1] * 1000) for r in comm.local]
+        try:
+            comm.alltoall(data)
+        except gtopo.Error as why:
+            assert "nothing for 'alltoall'" in str(why), why
+        else:
+            raise AssertionError("rings do no alltoall")
         comm.allreduce(data)
         assert all(set(mine) == {36} for mine in data)
         print("ranks %d to %d of %d" %

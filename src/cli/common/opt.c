@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/unit.h"
+#include "base/word.h"
 
 enum {
 	GT_OPT_SETS = 2,
@@ -86,24 +87,6 @@ static int gt_opt_unknown(const struct gt_opt_set *sets, const char *name,
 			  "'--%s' is not an option; see --help", word);
 }
 
-/* Whether a word is meant, however it is joined or capitalised. */
-static int gt_opt_means(const char *word, size_t len, const char *text)
-{
-	const char *end = word + len;
-
-	for (;; word++, text++) {
-		while (word < end && (*word == '-' || *word == '_'))
-			word++;
-		while (*text == '-' || *text == '_')
-			text++;
-		if (word == end || !*text)
-			return word == end && !*text;
-		if (tolower((unsigned char)*word) !=
-		    tolower((unsigned char)*text))
-			return 0;
-	}
-}
-
 /* Copy the i-th of the words "a|b|c"; 0 if there are not so many. */
 static int gt_opt_word_at(const char *words, int i,
 			  char word[GT_OPT_CHOICE_MAX])
@@ -125,7 +108,7 @@ int gt_opt_choose(const struct gt_opt_choice *choice, int *chosen,
 	int distance, best = GT_OPT_CHOICE_MAX;
 
 	for (int i = 0; gt_opt_word_at(choice->words, i, word); i++) {
-		if (gt_opt_means(word, strlen(word), choice->text)) {
+		if (gt_word_is(word, choice->text)) {
 			*chosen = i;
 			return GT_OK;
 		}
@@ -173,6 +156,7 @@ static int gt_opt_set(struct gt_opt_hit hit, const char *text,
 		*(int *)at = 1;
 		return GT_OK;
 	case GT_OPT_TEXT:
+	case GT_OPT_TOPO:
 		*(const char **)at = text;
 		return GT_OK;
 	case GT_OPT_WORD:

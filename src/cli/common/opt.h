@@ -36,6 +36,7 @@ enum gt_opt_type {
 	GT_OPT_NONE,  /* ends a table */
 	GT_OPT_FLAG,  /* int: 1 */
 	GT_OPT_TEXT,  /* const char *: borrowed from argv */
+	GT_OPT_TOPO,  /* const char *: a file, or a reference machine's */
 	GT_OPT_WORD,  /* int: which of the words of arg ("ring|tree") */
 	GT_OPT_INT,   /* int64_t in [min, max] (no limits when both are 0) */
 	GT_OPT_BYTES, /* uint64_t: "16M" */

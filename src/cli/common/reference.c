@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/word.h"
 #include "cli/common/opt.h"
 
 enum { GT_REFERENCE_MAX = 1024 };
@@ -181,12 +182,23 @@ static int gt_reference_no_operand(const char *word, struct gt_arena *arena,
 	return rc;
 }
 
-/* Sets *path to the file of that machine, whether there is one or not. */
+/*
+ * Sets *path to the file of that machine, whether there is one or not: of that
+ * very name, or of one that people mean by it.
+ */
 static int gt_reference_path(const char *word, struct gt_arena *arena,
 			     const char **dir, const char **path)
 {
+	const char **names = NULL;
+
 	*dir = gt_reference_dir(arena);
 	*path = *dir ? gt_arena_printf(arena, "%s/%s.xml", *dir, word) : NULL;
+	if (*path && access(*path, R_OK))
+		names = gt_reference_names(arena);
+	for (; names && *names; names++)
+		if (gt_word_is(*names, word))
+			*path = gt_arena_printf(arena, "%s/%s.xml", *dir,
+						*names);
 	return *path != NULL;
 }
 

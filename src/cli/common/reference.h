@@ -1,7 +1,8 @@
 /*
  * Reference machines by name: "dgx-h100" is dgx-h100.xml in the folder that
  * the variable GTOPO_XML names; else beside the program, so that a copy of it
- * or a build tree has its own; else where gtopo was installed.
+ * or a build tree has its own; else where gtopo was installed.  A name is meant
+ * as gt_word_is() says: "DGX_H100" is that machine, too.
  */
 #ifndef GT_CLI_COMMON_REFERENCE_H
 #define GT_CLI_COMMON_REFERENCE_H

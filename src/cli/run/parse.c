@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/unit.h"
+#include "base/word.h"
 #include "cli/common/command.h"
 #include "cli/common/opt.h"
 #include "cli/run/sweep.h"
@@ -82,13 +83,13 @@ int gt_run_parse_types(struct gt_run_sweep *sweep, const char *dtype_name,
 {
 	int dtype = gt_dtype_find(dtype_name), op = gt_redop_find(op_name);
 
-	if (dtype < 0 && strcmp(dtype_name, "all"))
+	if (dtype < 0 && !gt_word_is("all", dtype_name))
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--dtype '%s' is not a type; use all, or one "
 				  "of float double half bf16 int8 uint8 int32 "
 				  "uint32 int64 uint64 fp8_e4m3 fp8_e5m2",
 				  dtype_name);
-	if (op < 0 && strcmp(op_name, "all"))
+	if (op < 0 && !gt_word_is("all", op_name))
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--op '%s' is not a reduction; use all, or "
 				  "one of sum prod min max avg premul",

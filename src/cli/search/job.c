@@ -42,6 +42,11 @@ static int report_job(const struct gt_cmd_args *args,
 		gt_job_print_json(query, assign, &text);
 	else if (!rc)
 		rc = gt_job_print(query, assign, words->explain, &text, err);
+	if (args->out && !words->json)
+		gt_buf_printf(&text,
+			      "\nwritten   %s/: report.json, plan-0.json ..., "
+			      "ranks.csv, hosts, order.json\n",
+			      args->out);
 	if (!rc)
 		rc = text.failed
 			     ? gt_err_nomem(err)
@@ -86,6 +91,8 @@ int gt_search_job(const struct gt_cmd_args *args, const char *job_file,
 	int rc = arena ? gt_workload_read(job_file, arena, &workload, err)
 		       : gt_err_nomem(err);
 
+	if (!rc && args->out)
+		rc = gt_job_check_folder(args->out, err);
 	if (!rc)
 		rc = gt_site_init(&site, topo, cluster, rates, err);
 	if (!rc)

@@ -39,6 +39,12 @@ void gt_job_print_json(const struct gt_job_query *query,
 		       const struct gt_assign *assign, struct gt_buf *out);
 
 /*
+ * job_files.c: GT_EINPUT for what is a file, or has the name of one, where a
+ * folder is written.
+ */
+int gt_job_check_folder(const char *folder, struct gt_err *err);
+
+/*
  * job_files.c: write the report, the plans of groups and the places of ranks
  * into a folder, which is made unless it is there.
  */

@@ -110,6 +110,34 @@ static int write_plans(const struct gt_job_query *query,
 	return rc;
 }
 
+int gt_job_check_folder(const char *folder, struct gt_err *err)
+{
+	static const char *const files[] = {".json", ".csv", ".xml", ".txt"};
+	size_t len = strlen(folder);
+	struct stat is;
+
+	if (!stat(folder, &is))
+		return S_ISDIR(is.st_mode)
+			       ? GT_OK
+			       : gt_err_set(err, GT_EINPUT, folder,
+					    "is no folder, and --job has "
+					    "several files to write: name "
+					    "one, or take the report alone "
+					    "by --json >FILE");
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		size_t end = strlen(files[i]);
+
+		if (len > end && !strcmp(folder + len - end, files[i]))
+			return gt_err_set(err, GT_EINPUT, folder,
+					  "would be a folder, for --job has "
+					  "several files to write: name it "
+					  "without '%s', or take the report "
+					  "alone by --json >FILE",
+					  files[i]);
+	}
+	return GT_OK;
+}
+
 int gt_job_write_files(const struct gt_job_query *query,
 		       const struct gt_assign *assign, const char *folder,
 		       struct gt_err *err)

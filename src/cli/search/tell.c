@@ -206,6 +206,8 @@ int gt_search_tell_loss(const struct gt_cmd_args *args,
 		    "nodes or switches are not all alike: planned with what "
 		    "all have, %u port%s of each node",
 		    plan->cluster->nports, gt_plural(plan->cluster->nports));
+	if (result->unlike)
+		gt_cmd_warn(args, "%s", result->unlike);
 	rc = gt_planner_union_bound(planner, &found, &bound, err);
 	if (rc || !found)
 		return rc;

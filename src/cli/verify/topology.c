@@ -272,6 +272,7 @@ static int joins_nodes(const struct gt_plan *plan)
 struct source {
 	struct gt_topo *topo;
 	struct gt_cluster *cluster;
+	struct gt_cluster *even; /* what all nodes of the cluster have */
 };
 
 /* The search can leave out parts of one machine only. */
@@ -286,11 +287,15 @@ static int leave_out(const struct gt_verify_machine *machine,
 	return rc;
 }
 
-/* A cluster's plan by templates is about one node, all being alike. */
+/*
+ * A cluster's plan by templates is about one node, all being alike, or made so.
+ */
 static int find_node(struct comparison *m,
 		     const struct gt_verify_machine *machine,
-		     const struct source *source, struct gt_err *err)
+		     struct source *source, struct gt_err *err)
 {
+	int rc;
+
 	if (!source->cluster) {
 		m->topo = source->topo;
 		return leave_out(machine, source->topo, err);
@@ -303,12 +308,18 @@ static int find_node(struct comparison *m,
 				  "--exclude-link and --exclude-device are for "
 				  "one machine");
 	m->topo = source->cluster->kinds[0].topo;
-	return GT_OK;
+	if (source->cluster->nkinds == 1)
+		return GT_OK;
+	rc = gt_cluster_homogenize(source->cluster, GT_INTERSECTION,
+				   &source->even, err);
+	if (!rc)
+		m->topo = source->even->kinds[0].topo;
+	return rc;
 }
 
 static int compare_source(struct comparison *m,
 			  const struct gt_verify_machine *machine,
-			  const struct source *source, struct gt_err *err)
+			  struct source *source, struct gt_err *err)
 {
 	struct gt_paths *paths = NULL;
 	int rc = find_node(m, machine, source, err);
@@ -327,7 +338,7 @@ int gt_verify_topology(const struct gt_plan *plan,
 		       struct gt_err *err)
 {
 	struct comparison comparison = {.plan = plan};
-	struct source source = {NULL, NULL};
+	struct source source = {NULL, NULL, NULL};
 	int rc;
 
 	if (joins_nodes(plan))
@@ -339,6 +350,7 @@ int gt_verify_topology(const struct gt_plan *plan,
 	if (!rc)
 		rc = compare_source(&comparison, machine, &source, err);
 	gt_topo_free(source.topo);
+	gt_cluster_free(source.even);
 	gt_cluster_free(source.cluster);
 	return rc;
 }

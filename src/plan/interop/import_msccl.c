@@ -306,11 +306,11 @@ static int gt_msccl_head(struct gt_import_file *algo,
 		return gt_xml_fail(root, NULL, err,
 				   "'%s' is not an MSCCL algorithm, 'algo'",
 				   gt_xml_name(root));
-	if (!coll || gt_coll_find(coll) < 0)
+	if (!coll || gt_coll_meant(coll) < 0)
 		return gt_xml_fail(root, "coll", err,
 				   "coll '%s' is no collective of gtopo",
 				   coll ? coll : "");
-	algo->coll = (enum gt_coll)gt_coll_find(coll);
+	algo->coll = (enum gt_coll)gt_coll_meant(coll);
 	algo->protocol = proto && !strcmp(proto, "LL") ? GT_PROTOCOL_LL
 			 : proto && !strcmp(proto, "LL128")
 				 ? GT_PROTOCOL_LL128

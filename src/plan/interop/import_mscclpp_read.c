@@ -649,7 +649,7 @@ static int gt_mscclpp_head(struct gt_mscclpp *mpp, const struct gt_json *root,
 
 	if (!rc)
 		rc = gt_json_text(&at, &coll, err);
-	found = gt_coll_find(coll);
+	found = gt_coll_meant(coll);
 	if (!rc && found < 0)
 		rc = gt_json_fault(&at, err, "'%s' is no collective of gtopo",
 				   coll);

@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/word.h"
 #include "plan/ir/demand.h"
 
 static const char *const gt_coll_names[GT_NCOLLS] = {
@@ -406,6 +407,14 @@ const char *gt_op_name(enum gt_op op)
 int gt_coll_find(const char *name)
 {
 	return gt_word_find(gt_coll_names, GT_NCOLLS, name);
+}
+
+int gt_coll_meant(const char *text)
+{
+	for (int i = 0; i < GT_NCOLLS; i++)
+		if (gt_word_is(gt_coll_names[i], text))
+			return i;
+	return -1;
 }
 
 int gt_shape_find(const char *name)

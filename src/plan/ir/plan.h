@@ -485,6 +485,9 @@ int gt_algo_find(const char *name);
 int gt_transport_find(const char *name);
 int gt_protocol_find(const char *name);
 int gt_proof_find(const char *name);
+
+/* The collective that people mean by a word, as gt_word_is() does; or -1. */
+int gt_coll_meant(const char *text);
 const char *gt_op_name(enum gt_op op);
 const char *gt_operand_name(enum gt_operand_buf buf);
 int gt_operand_find(const char *name);

@@ -138,27 +138,29 @@ static int read_table(const char *path, const struct gt_buf *file,
 	return rc;
 }
 
+int gt_demand_parse(const char *name, const struct gt_buf *text,
+		    struct gt_arena *arena, uint32_t *n, uint64_t **bytes,
+		    struct gt_err *err)
+{
+	char first = text->len ? gt_first_char(text->text, text->len) : '\0';
+
+	if (!text->len)
+		return gt_err_set(err, GT_EINPUT, name, "is empty");
+	return first == '{' || first == '['
+		       ? read_json(name, text, arena, n, bytes, err)
+		       : read_table(name, text, arena, n, bytes, err);
+}
+
 int gt_demand_read(const char *path, struct gt_arena *arena, uint32_t *n,
 		   uint64_t **bytes, struct gt_err *err)
 {
 	struct gt_buf file = GT_BUF_INIT;
 	int rc = gt_file_read(path, MAX_BYTES, &file, err);
-	char first;
 
-	if (rc)
-		goto release_file;
-	if (!gt_buf_text(&file)) {
+	if (!rc && !gt_buf_text(&file))
 		rc = gt_err_nomem(err);
-		goto release_file;
-	}
-	first = file.len ? gt_first_char(file.text, file.len) : '\0';
-	if (!file.len)
-		rc = gt_err_set(err, GT_EINPUT, path, "is empty");
-	else if (first == '{' || first == '[')
-		rc = read_json(path, &file, arena, n, bytes, err);
-	else
-		rc = read_table(path, &file, arena, n, bytes, err);
-release_file:
+	if (!rc)
+		rc = gt_demand_parse(path, &file, arena, n, bytes, err);
 	gt_buf_release(&file);
 	return rc;
 }

@@ -34,4 +34,9 @@ int gt_plan_parse(const char *name, const char *text, size_t len,
 int gt_demand_read(const char *path, struct gt_arena *arena, uint32_t *n,
 		   uint64_t **bytes, struct gt_err *err);
 
+/* Read that matrix from memory, which ends in NUL; messages call it `name`. */
+int gt_demand_parse(const char *name, const struct gt_buf *text,
+		    struct gt_arena *arena, uint32_t *n, uint64_t **bytes,
+		    struct gt_err *err);
+
 #endif

@@ -290,7 +290,7 @@ static int read_coll(const struct gt_json *at, enum gt_coll *coll,
 
 	if (rc)
 		return rc;
-	*coll = (enum gt_coll)gt_coll_find(text);
+	*coll = (enum gt_coll)gt_coll_meant(text);
 	if ((int)*coll >= 0 && (!gt_coll_is_rooted(*coll)))
 		return GT_OK;
 	return gt_json_fault(at, err,

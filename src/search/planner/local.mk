@@ -2,6 +2,8 @@
 gtopo_core_sources += \
 	%D%/job_bound.c \
 	%D%/job_bound.h \
+	%D%/mixed.c \
+	%D%/mixed.h \
 	%D%/planner.c \
 	%D%/planner.h \
 	%D%/request.c \

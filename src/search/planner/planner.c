@@ -14,7 +14,7 @@
 #include "search/cluster/alltoall.h"
 #include "search/cluster/search.h"
 #include "search/emit/select_by_size.h"
-#include "search/planner/job_bound.h"
+#include "search/planner/mixed.h"
 #include "search/planner/request.h"
 #include "search/problem/flat_cluster.h"
 #include "search/problem/gpu_list.h"
@@ -344,32 +344,15 @@ static int plan_alike(struct gt_planner *p, const struct gt_cluster *cluster,
 }
 
 /* Plan with what all nodes have: these are too many to be flattened. */
-/* Says why nodes cannot be made alike, and what the worst of them costs. */
-static int refuse_mixed(const struct gt_planner *p, const struct gt_err *why,
-			struct gt_err *err)
-{
-	struct gt_buf costs = GT_BUF_INIT;
-	int rc = gt_job_bound_of_kinds(p->cluster, &costs, err);
-
-	if (!rc)
-		rc = gt_err_set(err, why->code, why->where, "%s%s", why->text,
-				costs.len ? costs.text : "");
-	gt_buf_release(&costs);
-	return rc;
-}
-
 static int plan_homogenized(struct gt_planner *p, struct gt_err *err)
 {
-	struct gt_err why;
-	int rc;
+	int rc = gt_mixed_even(p->cluster, p->ask.gpus, &p->common, err);
 
-	gt_err_init(&why);
-	rc = gt_cluster_homogenize(p->cluster, GT_INTERSECTION, &p->common,
-				   &why);
+	if (!rc)
+		rc = gt_mixed_words(p->cluster, p->common, p->arena,
+				    &p->result.unlike, err);
 	p->result.homogenized = 1;
-	if (rc)
-		return refuse_mixed(p, &why, err);
-	return plan_alike(p, p->common, err);
+	return rc ? rc : plan_alike(p, p->common, err);
 }
 
 /* ---- both, and the better one ------------------------------------------ */
@@ -634,14 +617,28 @@ int gt_planner_union_bound(const struct gt_planner *p, int *found,
 	struct gt_cluster_request request = p->several;
 	struct gt_quotient_bound bound = {.found = 0};
 	struct gt_cluster *all = NULL;
-	int rc = arena ? gt_cluster_homogenize(p->cluster, GT_UNION, &all, err)
-		       : gt_err_nomem(err);
+	struct gt_paths *paths = NULL;
+	struct gt_err none;
+	int rc;
 
+	gt_err_init(&none);
+	rc = arena ? gt_cluster_homogenize(p->cluster, GT_UNION, &all, &none)
+		   : gt_err_nomem(err);
+	*found = 0;
+	/* Machines that have no union have no bound. */
+	if (rc == GT_EINPUT) {
+		gt_arena_free(arena);
+		return GT_OK;
+	}
 	request.cluster = all;
+	if (!rc)
+		rc = gt_paths_new(all->kinds[0].topo, &paths, err);
+	request.paths = paths;
 	if (!rc)
 		rc = bound_union(&request, arena, &bound, err);
 	*found = bound.found;
 	*value = bound.value;
+	gt_paths_free(paths);
 	gt_cluster_free(all);
 	gt_arena_free(arena);
 	return rc;

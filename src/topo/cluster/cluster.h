@@ -153,14 +153,16 @@ int gt_cluster_subset(const struct gt_cluster *cluster, const uint32_t *nodes,
 
 /*
  * Make the cluster as if all its nodes and switches were alike.
- * GT_INTERSECTION keeps what all have: the ports of all kinds of nodes,
- * switches with as many nodes each, and what the narrowest has for so many of
- * uplinks.  What is planned for it can be done on the real cluster.  GT_UNION
- * takes the ports that any kind has, and no limit below the last level: no
- * schedule on the real cluster exceeds what can be done on this one.
+ * GT_INTERSECTION keeps what all have: the links and ports of all kinds of
+ * nodes, each as wide as in the narrowest, switches with as many nodes each,
+ * and what the narrowest has for so many of uplinks.  What is planned for it
+ * can be done on the real cluster.  GT_UNION takes the links and ports that any
+ * kind has, and no limit below the last level: no schedule on the real cluster
+ * exceeds what can be done on this one.
  *
- * GT_EINPUT, and why, when kinds are of different machines, or the fabric is
- * not one of levels over the network.  Topologies are borrowed.
+ * GT_EINPUT, and why, when kinds are of machines that differ in more than links
+ * and ports (topo/graph/merge.h), or the fabric is not one of levels over the
+ * network.  The cluster has to outlive it.
  */
 enum gt_homogenize { GT_INTERSECTION, GT_UNION };
 int gt_cluster_homogenize(const struct gt_cluster *cluster,

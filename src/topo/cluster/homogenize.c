@@ -9,26 +9,14 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/rat.h"
+#include "topo/graph/merge.h"
 
-/*
- * Nodes must be one machine, used with different ports, because plans name its
- * devices.
- */
 static int gt_homogenize_check(const struct gt_cluster *cluster,
 			       struct gt_err *err)
 {
 	const struct gt_cluster_fabric *nvlink =
 		&cluster->fabrics[GT_FABRIC_NVLINK];
-	const char *digest = gt_topo_digest(cluster->kinds[0].topo);
 
-	for (uint32_t i = 1; i < cluster->nkinds; i++)
-		if (strcmp(gt_topo_digest(cluster->kinds[i].topo), digest) != 0)
-			return gt_err_set(err, GT_EINPUT, cluster->source,
-					  "'%s' and '%s' are different "
-					  "machines; templates need nodes that "
-					  "differ in ports alone",
-					  cluster->kinds[0].name,
-					  cluster->kinds[i].name);
 	if (nvlink->nlevels || nvlink->ncables ||
 	    !cluster->fabrics[GT_FABRIC_NET].nlevels)
 		return gt_err_set(err, GT_EINPUT, cluster->source,
@@ -38,48 +26,114 @@ static int gt_homogenize_check(const struct gt_cluster *cluster,
 	return GT_OK;
 }
 
-static int gt_homogenize_has(const struct gt_cluster_ports *ports,
-			     const struct gt_cluster_port *port)
+/* The kind whose nodes have most links: more can be added to those of others.
+ */
+static const struct gt_cluster_kind *gt_homogenize_base(
+	const struct gt_cluster *cluster)
 {
+	const struct gt_cluster_kind *base = &cluster->kinds[0];
+
+	for (uint32_t i = 1; i < cluster->nkinds; i++)
+		if (gt_topo_nlinks(cluster->kinds[i].topo) >
+		    gt_topo_nlinks(base->topo))
+			base = &cluster->kinds[i];
+	return base;
+}
+
+/* Plans name devices, so all nodes must be one machine but for its links. */
+static int gt_homogenize_topo(const struct gt_cluster *cluster,
+			      enum gt_homogenize how, struct gt_cluster *even,
+			      struct gt_err *err)
+{
+	const struct gt_cluster_kind *base = gt_homogenize_base(cluster);
+	enum gt_merge merge = how == GT_UNION ? GT_MERGE_MOST : GT_MERGE_LEAST;
+	struct gt_topo *made;
+	struct gt_err why;
+	int rc;
+
+	even->topos = gt_arena_array(even->arena, cluster->nkinds,
+				     sizeof(*even->topos));
+	if (!even->topos)
+		return gt_err_nomem(err);
+	for (uint32_t i = 0; i < cluster->nkinds; i++) {
+		const struct gt_cluster_kind *kind = &cluster->kinds[i];
+
+		if (kind->topo == base->topo)
+			continue;
+		gt_err_init(&why);
+		rc = gt_topo_merge(even->kinds[0].topo, kind->topo, merge,
+				   &made, &why);
+		if (rc)
+			return gt_err_set(
+				err, rc, cluster->source,
+				"'%s' and '%s' are different machines: %s; "
+				"templates need nodes that differ in links and "
+				"ports alone",
+				base->name, kind->name, why.text);
+		even->topos[even->ntopos++] = made;
+		even->kinds[0].topo = made;
+	}
+	return GT_OK;
+}
+
+/* The port of a kind of nodes that is another kind's, or NULL. */
+static const struct gt_cluster_port *gt_homogenize_port(
+	const struct gt_cluster_kind *kind, const char *id, uint32_t rail)
+{
+	const struct gt_cluster_ports *ports = &kind->ports[GT_FABRIC_NET];
+
 	for (uint32_t i = 0; i < ports->n; i++)
-		if (ports->list[i].device == port->device &&
-		    ports->list[i].rail == port->rail)
-			return 1;
-	return 0;
+		if (ports->list[i].rail == rail &&
+		    !strcmp(gt_topo_node(kind->topo, ports->list[i].device)->id,
+			    id))
+			return &ports->list[i];
+	return NULL;
 }
 
 /*
- * Collects the ports that all kinds of nodes have (GT_INTERSECTION), or those
- * that any has (GT_UNION).
+ * Adds a port of the twin's machine if all kinds of nodes have it
+ * (GT_INTERSECTION) or if any has (GT_UNION), with the least or the most.
  */
+static void gt_homogenize_add_port(const struct gt_cluster *cluster,
+				   enum gt_homogenize how, uint32_t device,
+				   uint32_t rail, struct gt_cluster_kind *even)
+{
+	const char *id = gt_topo_node(even->topo, device)->id;
+	struct gt_cluster_ports *out = &even->ports[GT_FABRIC_NET];
+	struct gt_cluster_port port = {.device = device, .rail = rail};
+	uint32_t have = 0;
+
+	for (uint32_t k = 0; k < cluster->nkinds; k++) {
+		const struct gt_cluster_port *other =
+			gt_homogenize_port(&cluster->kinds[k], id, rail);
+
+		if (other && (!have++ || (gt_rat_cmp(other->gbs, port.gbs) <
+					  0) == (how == GT_INTERSECTION)))
+			port.gbs = other->gbs;
+	}
+	if (how == GT_UNION ? have > 0 : have == cluster->nkinds)
+		out->list[out->n++] = port;
+}
+
+/* Collects the ports of the twin's nodes, in order of rail. */
 static int gt_homogenize_ports(const struct gt_cluster *cluster,
 			       enum gt_homogenize how, struct gt_cluster *even)
 {
-	struct gt_cluster_ports *out = &even->kinds[0].ports[GT_FABRIC_NET];
-	size_t most = 0;
+	struct gt_cluster_kind *kind = &even->kinds[0];
+	struct gt_cluster_ports *out = &kind->ports[GT_FABRIC_NET];
+	uint32_t nrails = cluster->fabrics[GT_FABRIC_NET].nrails;
+	uint32_t nnets = gt_topo_nnets(kind->topo);
 
-	for (uint32_t k = 0; k < cluster->nkinds; k++)
-		most += cluster->kinds[k].ports[GT_FABRIC_NET].n;
 	out->n = 0;
-	out->list = gt_arena_array(even->arena, most, sizeof(*out->list));
+	out->list = gt_arena_array(even->arena, (size_t)nrails * nnets,
+				   sizeof(*out->list));
 	if (!out->list)
 		return GT_ESYS;
-	for (uint32_t k = 0; k < cluster->nkinds; k++) {
-		const struct gt_cluster_ports *in =
-			&cluster->kinds[k].ports[GT_FABRIC_NET];
-
-		for (uint32_t i = 0; i < in->n; i++) {
-			uint32_t have = 0;
-
-			for (uint32_t o = 0; o < cluster->nkinds; o++)
-				have += (uint32_t)gt_homogenize_has(
-					&cluster->kinds[o].ports[GT_FABRIC_NET],
-					&in->list[i]);
-			if ((how == GT_UNION || have == cluster->nkinds) &&
-			    !gt_homogenize_has(out, &in->list[i]))
-				out->list[out->n++] = in->list[i];
-		}
-	}
+	for (uint32_t rail = 0; rail < nrails; rail++)
+		for (uint32_t i = 0; i < nnets; i++)
+			gt_homogenize_add_port(cluster, how,
+					       gt_topo_net(kind->topo, i), rail,
+					       kind);
 	return GT_OK;
 }
 
@@ -182,7 +236,9 @@ int gt_cluster_homogenize(const struct gt_cluster *cluster,
 		rc = gt_cluster_new(cluster->source, &even, err);
 	if (rc)
 		return rc;
-	rc = gt_cluster_add_kind(even, &cluster->kinds[0], NULL, err);
+	rc = gt_cluster_add_kind(even, gt_homogenize_base(cluster), NULL, err);
+	if (!rc)
+		rc = gt_homogenize_topo(cluster, how, even, err);
 	if (!rc && gt_homogenize_ports(cluster, how, even))
 		rc = gt_err_nomem(err);
 	if (!rc)

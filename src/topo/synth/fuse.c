@@ -67,28 +67,42 @@ static int gt_fuse_by_name(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static int gt_fuse_unique(struct gt_fuser *f, struct gt_err *err)
+/* Sets *twice to a word that the list has twice, or to NULL. */
+static int gt_fuse_twice(const struct gt_fuser *f, const char *const *list,
+			 const char **twice, struct gt_err *err)
 {
 	uint32_t n = f->fuse->nfiles;
 	const char **sorted = gt_arena_array(f->arena, n, sizeof(*sorted));
 
+	*twice = NULL;
 	if (!sorted)
 		return gt_err_nomem(err);
-	memcpy(sorted, f->names, n * sizeof(*sorted));
+	memcpy(sorted, list, n * sizeof(*sorted));
 	qsort(sorted, n, sizeof(*sorted), gt_fuse_by_name);
-	for (uint32_t i = 0; i < n; i++) {
-		if (!*sorted[i] || strpbrk(sorted[i], ":,[]\"&<") ||
-		    !gt_utf8_is_valid(sorted[i]))
-			return gt_err_set(err, GT_EINPUT, NULL,
-					  "'%.80s' is no name for a node",
-					  sorted[i]);
-		if (i && !strcmp(sorted[i - 1], sorted[i]))
-			return gt_err_set(err, GT_EINPUT, NULL,
-					  "two nodes would be named '%.80s'; "
-					  "rename their files",
-					  sorted[i]);
-	}
+	for (uint32_t i = 1; i < n; i++)
+		if (!strcmp(sorted[i - 1], sorted[i]))
+			*twice = sorted[i];
 	return GT_OK;
+}
+
+static int gt_fuse_unique(const struct gt_fuser *f, struct gt_err *err)
+{
+	const char *twice;
+	int rc = gt_fuse_twice(f, f->fuse->files, &twice, err);
+
+	if (!rc && twice)
+		return gt_err_set(err, GT_EINPUT, twice,
+				  "is there twice; for copies of one machine "
+				  "'gtopo search' has --nodes, and a node of a "
+				  "cluster file a count");
+	if (!rc)
+		rc = gt_fuse_twice(f, f->names, &twice, err);
+	if (!rc && twice)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "two nodes would be named '%.80s'; rename "
+				  "their files",
+				  twice);
+	return rc;
 }
 
 static int gt_fuse_names(struct gt_fuser *f, struct gt_err *err)
@@ -96,6 +110,12 @@ static int gt_fuse_names(struct gt_fuser *f, struct gt_err *err)
 	if (!gt_name_list_of_files(f->arena, f->fuse->files, f->fuse->nfiles,
 				   f->names))
 		return gt_err_nomem(err);
+	for (uint32_t i = 0; i < f->fuse->nfiles; i++)
+		if (!*f->names[i] || strpbrk(f->names[i], ":,[]\"&<") ||
+		    !gt_utf8_is_valid(f->names[i]))
+			return gt_err_set(err, GT_EINPUT, NULL,
+					  "'%.80s' is no name for a node",
+					  f->names[i]);
 	return gt_fuse_unique(f, err);
 }
 

@@ -12,11 +12,13 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/cpus.h"
+#include "base/dtype.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/json_writer.h"
 #include "base/utf8.h"
 #include "base/vec.h"
+#include "base/word.h"
 
 static void test_err_first_wins(void **state)
 {
@@ -289,6 +291,29 @@ static void test_json_writer_depth(void **state)
 	gt_buf_release(&out);
 }
 
+static void test_word(void **state)
+{
+	static const char *const meant[] = {"reducescatter",  "ReduceScatter",
+					    "reduce_scatter", "REDUCE-SCATTER",
+					    "reduce scatter", "reducescatter_"};
+	static const char *const others[] = {"", "reduce", "reducescatters",
+					     "-", "reduce.scatter"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(meant) / sizeof(meant[0]); i++) {
+		assert_true(gt_word_is("reducescatter", meant[i]));
+		assert_true(gt_word_is(meant[i], "reducescatter"));
+	}
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		assert_false(gt_word_is("reducescatter", others[i]));
+	assert_true(gt_word_is("", "-_"));
+	assert_int_equal(gt_dtype_find("FP8-E4M3"), GT_DTYPE_FP8_E4M3);
+	assert_int_equal(gt_dtype_find("float32"), GT_DTYPE_FLOAT);
+	assert_int_equal(gt_dtype_find("float3"), -1);
+	assert_int_equal(gt_redop_find("Sum"), GT_REDOP_SUM);
+	assert_int_equal(gt_redop_find("xor"), -1);
+}
+
 static void test_utf8(void **state)
 {
 	static const char *const good[] = {"",
@@ -323,6 +348,7 @@ static void test_utf8(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_word),
 		cmocka_unit_test(test_utf8),
 		cmocka_unit_test(test_err_first_wins),
 		cmocka_unit_test(test_err_is_cut),

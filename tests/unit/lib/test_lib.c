@@ -405,13 +405,72 @@ static void test_mesh(void **state)
 	close_comm(&f);
 }
 
-/* What the plan has no channels for is told. */
+/* Say what was refused last; the communicator goes on. */
+static void assert_goes_on(struct gtopo_comm *comm, const char *why)
+{
+	char message[256] = "";
+
+	assert_int_equal(gtopo_comm_state(comm), GTOPO_OK);
+	gtopo_comm_message(comm, message, sizeof(message));
+	if (!strstr(message, why))
+		fail_msg("says '%s', not '%s'", message, why);
+}
+
+/* Arguments that make no sense are refused in words, and nothing is left. */
+static void test_refused_words(void **state)
+{
+	struct fixture f;
+	int64_t x = 3, y = 4;
+	enum gtopo_op op;
+
+	(void)state;
+	open_comm(&f, 2, 0);
+	assert_goes_on(f.comm, "");
+	assert_true(gtopo_allreduce(f.comm, 2, &x, &x, 1, GTOPO_INT64, 0) < 0);
+	assert_goes_on(f.comm, "'2' is no rank of this process, which has 0 to "
+			       "1");
+	assert_true(gtopo_allreduce(f.comm, 0, &x, &x, 1, 77, 0) < 0);
+	assert_goes_on(f.comm, "type '77' is not known");
+	assert_true(gtopo_allreduce(f.comm, 0, &x, &x, 1, GTOPO_INT64, 9) < 0);
+	assert_goes_on(f.comm, "operator '9' is none that rank 0 has made for "
+			       "int64");
+	assert_true(gtopo_allreduce(f.comm, 1, &x, NULL, 1, GTOPO_INT64, 0) <
+		    0);
+	assert_goes_on(f.comm, "rank 1 has no output");
+	assert_true(gtopo_broadcast(f.comm, 0, &x, &x, 1, GTOPO_INT64, -1) < 0);
+	assert_goes_on(f.comm, "root '-1' is no rank, 0 to 1");
+	assert_true(gtopo_allgather(f.comm, 0, &x, &x, 1ull << 61,
+				    GTOPO_INT64) < 0);
+	assert_goes_on(f.comm, "a count of '2305843009213693952' is more");
+	assert_true(gtopo_send(f.comm, 0, &x, 1, GTOPO_INT64, 2) < 0);
+	assert_goes_on(f.comm, "peer '2' is no rank, 0 to 1");
+	assert_true(gtopo_recv(f.comm, 0, NULL, 1, GTOPO_INT64, 1) < 0);
+	assert_goes_on(f.comm, "rank 0 has no buffer");
+	assert_true(gtopo_group_end(f.comm, 0) < 0);
+	assert_goes_on(f.comm, "no group is open");
+	assert_true(gtopo_comm_stream(f.comm, 0, NULL) < 0);
+	assert_goes_on(f.comm, "ranks on the host have no stream");
+	assert_true(gtopo_op_destroy(f.comm, 1, 300) < 0);
+	assert_goes_on(f.comm, "rank 1 has no operator '300'");
+	assert_true(gtopo_op_create_premul(f.comm, 0, NULL, GTOPO_INT64,
+					   GTOPO_SCALAR_HOST, &op) < 0);
+	assert_goes_on(f.comm, "makes no operator");
+	assert_true(gtopo_deregister(f.comm, 0, &x) < 0);
+	assert_goes_on(f.comm, "no such memory is registered");
+	gtopo_allreduce(f.comm, 0, &x, &x, 1, GTOPO_INT64, GTOPO_SUM);
+	gtopo_allreduce(f.comm, 1, &y, &y, 1, GTOPO_INT64, GTOPO_SUM);
+	assert_int_equal(gtopo_wait(f.comm, GTOPO_ALL_RANKS, -1), GTOPO_OK);
+	assert_true(x == 7 && y == 7);
+	close_comm(&f);
+}
+
+/* What the plan has no channels for is told, to each rank once. */
 static void test_not_served(void **state)
 {
 	struct gtopo_config config = GTOPO_CONFIG_INIT;
 	struct fixture f = {.nranks = 4};
 	char path[4096], message[256];
-	int64_t x[4] = {1, 2, 3, 4};
+	int64_t x[4] = {1, 2, 3, 4}, y[4][4] = {{0}};
 
 	(void)state;
 	config.plan = gt_test_path(
@@ -419,13 +478,25 @@ static void test_not_served(void **state)
 	assert_int_equal(
 		gtopo_comm_create(&config, &f.comm, message, sizeof(message)),
 		GTOPO_OK);
+	for (int turn = 0; turn < 2; turn++) {
+		for (int r = 0; r < 4; r++)
+			gtopo_alltoall(f.comm, r, x, x, 1, GTOPO_INT64);
+		assert_int_equal(gtopo_wait(f.comm, 0, -1), GTOPO_EINPUT);
+		assert_goes_on(f.comm, "the plan has nothing for 'alltoall'");
+		assert_int_equal(gtopo_wait(f.comm, 0, -1), GTOPO_OK);
+		assert_int_equal(gtopo_wait(f.comm, GTOPO_ALL_RANKS, -1),
+				 GTOPO_EINPUT);
+		assert_int_equal(gtopo_wait(f.comm, GTOPO_ALL_RANKS, -1),
+				 GTOPO_OK);
+		assert_int_equal(x[1], 2);
+	}
+	/* What the plan is for works as if nothing had been. */
 	for (int r = 0; r < 4; r++)
-		gtopo_alltoall(f.comm, r, x, x, 1, GTOPO_INT64);
-	assert_int_equal(gtopo_wait(f.comm, 0, -1), GTOPO_EINPUT);
-	gtopo_comm_message(f.comm, message, sizeof(message));
-	print_message("%s\n", message);
-	assert_non_null(strstr(message, "alltoall"));
-	assert_int_equal(x[1], 2);
+		assert_int_equal(
+			gtopo_allgather(f.comm, r, &x[r], y[r], 1, GTOPO_INT64),
+			GTOPO_OK);
+	assert_int_equal(gtopo_wait(f.comm, GTOPO_ALL_RANKS, -1), GTOPO_OK);
+	assert_memory_equal(y[3], x, sizeof(x));
 	close_comm(&f);
 }
 
@@ -453,10 +524,13 @@ static void test_out_of_place(void **state)
 	for (int r = 0; r < 3; r++)
 		gtopo_alltoall(f.comm, r, x[r], r ? y[r] : x[0], 1,
 			       GTOPO_INT64);
-	assert_int_equal(gtopo_wait(f.comm, 0, -1), GTOPO_EINPUT);
-	gtopo_comm_message(f.comm, message, sizeof(message));
-	assert_non_null(strstr(message, "is for operations out of place only, "
-					"and the buffers of alltoall overlap"));
+	assert_int_equal(gtopo_wait(f.comm, GTOPO_ALL_RANKS, -1), GTOPO_EINPUT);
+	assert_goes_on(f.comm, "is for operations out of place only, and the "
+			       "buffers of alltoall overlap");
+	assert_int_equal(x[0][1], 1);
+	for (int r = 0; r < 3; r++)
+		gtopo_alltoall(f.comm, r, y[r], x[r], 1, GTOPO_INT64);
+	assert_int_equal(gtopo_wait(f.comm, GTOPO_ALL_RANKS, -1), GTOPO_OK);
 	assert_int_equal(x[0][1], 1);
 	close_comm(&f);
 }
@@ -531,6 +605,7 @@ int main(void)
 		cmocka_unit_test(test_group),
 		cmocka_unit_test(test_older_config),
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_refused_words),
 		cmocka_unit_test(test_rooted),
 		cmocka_unit_test(test_mesh),
 		cmocka_unit_test(test_not_served),

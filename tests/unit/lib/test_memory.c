@@ -90,6 +90,82 @@ static void test_search(void **state)
 	gtopo_free(plan);
 }
 
+/* Words as people write them, as on the command line. */
+static void test_words(void **state)
+{
+	struct gtopo_search_config config = GTOPO_SEARCH_CONFIG_INIT;
+	struct gtopo_verdict verdict = {.size = sizeof(verdict)};
+	const uint64_t bytes = 1 << 20;
+	char words[WORDS], *plan;
+	double us[2] = {0};
+
+	(void)state;
+	config.algo = "Ring";
+	config.coll = "all_gather";
+	config.rates = "MEASURED";
+	config.gpus = "gpu0,GPU1-3";
+	plan = search("dgx-1v", &config);
+	assert_int_equal(gtopo_verify(plan, &verdict, NULL, 0), GTOPO_OK);
+	assert_int_equal(verdict.ranks, 4);
+	assert_non_null(strstr(plan, "\"collective\": \"allgather\""));
+	if (gtopo_predict(plan, "ReduceScatter", &bytes, &us[0], 1, words,
+			  WORDS) ||
+	    gtopo_predict(plan, "reducescatter", &bytes, &us[1], 1, words,
+			  WORDS))
+		fail_msg("%s", words);
+	assert_true(us[0] > 0 && us[0] == us[1]);
+	gtopo_free(plan);
+}
+
+/* What came to the config's struct after its first version. */
+static void test_later_members(void **state)
+{
+	struct gtopo_search_config config = GTOPO_SEARCH_CONFIG_INIT;
+	char words[WORDS], *plan, *xml = machine("dgx-1v");
+
+	(void)state;
+	config.invariant = 1;
+	plan = search("dgx-1v", &config);
+	assert_non_null(strstr(plan, "\"invariant\": true"));
+	gtopo_free(plan);
+	config.algo = "ring";
+	refused(xml, &config, "--algo ring cannot be --invariant");
+
+	config = (struct gtopo_search_config)GTOPO_SEARCH_CONFIG_INIT;
+	config.algo = "forest";
+	config.coll = "allgather";
+	config.trees_per_root = 1;
+	plan = search("dgx-1v", &config);
+	assert_int_equal(gtopo_verify(plan, NULL, NULL, 0), GTOPO_OK);
+	gtopo_free(plan);
+	/* A caller of the first version has no such members. */
+	config.size = offsetof(struct gtopo_search_config, invariant);
+	config.algo = "ring";
+	config.coll = NULL;
+	plan = search("dgx-1v", &config);
+	assert_null(strstr(plan, "invariant"));
+	gtopo_free(plan);
+
+	config = (struct gtopo_search_config)GTOPO_SEARCH_CONFIG_INIT;
+	config.gpus = "0-2";
+	config.demand = "0,3,1\n2,0,9\n4,4,0\n";
+	plan = search("dgx-1v", &config);
+	assert_non_null(strstr(plan, "\"demand\""));
+	assert_int_equal(gtopo_verify(plan, NULL, words, WORDS), GTOPO_OK);
+	gtopo_free(plan);
+	config.demand = "[[0, 3, 1], [2, 0, 9], [4, 4, 0]]";
+	plan = search("dgx-1v", &config);
+	gtopo_free(plan);
+	config.demand = "0,3\n1,x\n";
+	refused(xml, &config, "demand:2: what is no whole number");
+	config.demand = "";
+	refused(xml, &config, "demand: is empty");
+	config.gpus = NULL;
+	config.demand = "0,3\n2,0\n";
+	refused(xml, &config, "2");
+	free(xml);
+}
+
 /* Copies of a machine, and a cluster's file with the machine's beside it. */
 static void test_cluster(void **state)
 {
@@ -307,6 +383,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_detect),
 		cmocka_unit_test(test_search),
+		cmocka_unit_test(test_words),
+		cmocka_unit_test(test_later_members),
 		cmocka_unit_test(test_cluster),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_no_plan),

@@ -63,7 +63,9 @@ static int fake_choice(struct gt_engine *engine,
 		       const struct gt_exec_request *req,
 		       struct gt_algo_choice *way, struct gt_err *err)
 {
-	(void)engine, (void)req, (void)err;
+	(void)engine;
+	if (req->coll == GT_COLL_ALLTOALL)
+		return gt_err_set(err, GT_EINPUT, NULL, "no alltoall here");
 	*way = (struct gt_algo_choice){.protocol = GT_PROTOCOL_LL};
 	return GT_OK;
 }
@@ -341,6 +343,56 @@ static void test_uneven(void **state)
 	drop(comm);
 }
 
+static void *work_in_vain(void *arg)
+{
+	struct worker *me = arg;
+	int64_t in[RANKS] = {0}, out[RANKS];
+
+	me->rc = gtopo_alltoall(me->comm, me->rank, in, out, 1, GTOPO_INT64);
+	return NULL;
+}
+
+/* What the engine cannot do is refused to every rank; the next call goes on. */
+static void test_not_done(void **state)
+{
+	int64_t in[RANKS][COUNT] = {{0}}, out[RANKS][COUNT];
+	struct gtopo_comm *comm = make(30000);
+	struct worker worker = {.comm = comm, .rank = 1}, sum;
+	char message[256];
+
+	(void)state;
+	assert_int_equal(
+		pthread_create(&worker.thread, NULL, work_in_vain, &worker), 0);
+	assert_int_equal(gtopo_alltoall(comm, 0, in[0], out[0], 1, GTOPO_INT64),
+			 GTOPO_EINPUT);
+	pthread_join(worker.thread, NULL);
+	assert_int_equal(worker.rc, GTOPO_EINPUT);
+	gtopo_comm_message(comm, message, sizeof(message));
+	assert_string_equal(message, "no alltoall here");
+	assert_int_equal(fake.enqueued, 0);
+	/* Of a group in which one cannot be done none is. */
+	gtopo_group_start(comm, GTOPO_ALL_RANKS);
+	for (int r = 0; r < RANKS; r++) {
+		assert_int_equal(add(comm, r, in[r], out[r]), GTOPO_OK);
+		assert_int_equal(
+			gtopo_alltoall(comm, r, in[r], out[r], 1, GTOPO_INT64),
+			GTOPO_OK);
+	}
+	assert_int_equal(gtopo_group_end(comm, GTOPO_ALL_RANKS), GTOPO_EINPUT);
+	assert_int_equal(fake.enqueued, 0);
+	assert_int_equal(gtopo_comm_state(comm), GTOPO_OK);
+	assert_int_equal(gtopo_wait(comm, GTOPO_ALL_RANKS, -1), GTOPO_OK);
+	start(&sum, comm, 1, 2);
+	for (int i = 0; i < 2; i++) {
+		in[0][3] = i;
+		assert_int_equal(add(comm, 0, in[0], out[0]), GTOPO_OK);
+		assert_int_equal(out[0][3], 3 * i);
+	}
+	pthread_join(sum.thread, NULL);
+	assert_int_equal(sum.rc, GTOPO_OK);
+	drop(comm);
+}
+
 static void test_threads(void **state)
 {
 	struct gtopo_comm *comm = make(30000);
@@ -536,6 +588,7 @@ int main(void)
 		cmocka_unit_test(test_groups),
 		cmocka_unit_test(test_uneven),
 		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_not_done),
 		cmocka_unit_test(test_lonely),
 		cmocka_unit_test(test_watch),
 		cmocka_unit_test(test_wait),

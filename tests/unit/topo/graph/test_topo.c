@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "topo/graph/merge.h"
 #include "topo/graph/path.h"
 #include "topo/graph/topo.h"
 
@@ -210,9 +211,84 @@ static void test_need_gpus(void **state)
 		    "GPUs but have no <gpu dev=\"0\" sm=\"90\"> element");
 }
 
+#define NVLINK(to, count)                                                      \
+	"<nvlink target='0000:" to "' count='" count "' tclass='0x030200'/>"
+
+/* The rate of the link with this id, or 0. */
+static double rate(const struct gt_topo *topo, const char *id)
+{
+	for (uint32_t i = 0; i < gt_topo_nlinks(topo); i++)
+		if (!strcmp(gt_topo_link(topo, i)->id, id))
+			return gt_rat_double(gt_topo_link(topo, i)->gbs);
+	return 0;
+}
+
+/* What two machines both can, or either can, link by link. */
+static void check_merged(const struct gt_topo *a, const struct gt_topo *b,
+			 enum gt_merge how)
+{
+	struct gt_topo *made;
+	struct gt_err err;
+
+	gt_err_init(&err);
+	assert_int_equal(gt_topo_merge(a, b, how, &made, &err), GT_OK);
+	assert_string_equal(gt_topo_digest(made), gt_topo_digest(a));
+	for (int turn = 0; turn < 2; turn++) {
+		const struct gt_topo *of = turn ? b : a;
+
+		for (uint32_t i = 0; i < gt_topo_nlinks(of); i++) {
+			const char *id = gt_topo_link(of, i)->id;
+			double x = rate(a, id), y = rate(b, id);
+			int first = (x < y) == (how == GT_MERGE_LEAST);
+
+			assert_true(rate(made, id) == (first ? x : y));
+		}
+	}
+	assert_int_equal(gt_topo_check(made, &err), GT_OK);
+	gt_topo_free(made);
+}
+
+static void test_merge(void **state)
+{
+	struct built a = build(NVLINK("12:00.0", "4"), NVLINK("11:00.0", "4"),
+			       "", GT_RATES_NCCL);
+	struct built b = build(NVLINK("12:00.0", "2") NVLINK("21:00.0", "1"),
+			       NVLINK("11:00.0", "2"), NVLINK("11:00.0", "1"),
+			       GT_RATES_NCCL);
+	struct gt_topo *made = NULL;
+	char other[4096], *bus;
+	struct gt_err err;
+
+	(void)state;
+	assert_true(rate(a.topo, "GPU/0000:11:00.0>GPU/0000:12:00.0") > 0);
+	assert_true(rate(b.topo, "GPU/0000:11:00.0>GPU/0000:21:00.0") > 0);
+	check_merged(a.topo, b.topo, GT_MERGE_LEAST);
+	check_merged(b.topo, a.topo, GT_MERGE_LEAST);
+	check_merged(a.topo, b.topo, GT_MERGE_MOST);
+	check_merged(b.topo, a.topo, GT_MERGE_MOST);
+	check_merged(a.topo, a.topo, GT_MERGE_MOST);
+	release(&b);
+
+	/* The same in other slots. */
+	snprintf(other, sizeof(other), machine, "", "", "");
+	while ((bus = strstr(other, "busid='0000:")))
+		memcpy(bus, "busid='0009:", strlen("busid='0009:"));
+	gt_err_init(&err);
+	assert_int_equal(gt_topo_parse("other", other, strlen(other),
+				       GT_RATES_NCCL, &b.topo, &err),
+			 GT_OK);
+	assert_int_equal(
+		gt_topo_merge(a.topo, b.topo, GT_MERGE_LEAST, &made, &err),
+		GT_EINPUT);
+	assert_string_equal(err.text, "no GPU has the same bus id in both");
+	gt_topo_free(b.topo);
+	release(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_merge),
 		cmocka_unit_test(test_pci),
 		cmocka_unit_test(test_nvswitch),
 		cmocka_unit_test(test_relay),

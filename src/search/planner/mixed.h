@@ -1,0 +1,30 @@
+/*
+ * Nodes that are not alike, and too many to be planned for one by one, are
+ * planned with what all have: what of it cannot be, and what to do then, in
+ * words.
+ */
+#ifndef GT_SEARCH_PLANNER_MIXED_H
+#define GT_SEARCH_PLANNER_MIXED_H
+
+struct gt_arena;
+struct gt_cluster;
+struct gt_err;
+
+/*
+ * Make the cluster that has what all nodes of another have (topo/cluster), for
+ * GPUs of a list such as "0-3", or all when that is NULL.  GT_EINPUT where
+ * there is none, or where all are wanted and a node lacks one; the words name
+ * the nodes, what each kind of them is worth, and what can be planned.
+ */
+int gt_mixed_even(const struct gt_cluster *cluster, const char *gpus,
+		  struct gt_cluster **even, struct gt_err *err);
+
+/*
+ * Set *words to which nodes are not as most, and how to learn more: "node x7 is
+ * not as ...", or NULL where they differ in ports or switches alone.
+ */
+int gt_mixed_words(const struct gt_cluster *cluster,
+		   const struct gt_cluster *even, struct gt_arena *arena,
+		   const char **words, struct gt_err *err);
+
+#endif
