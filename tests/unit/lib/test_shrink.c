@@ -273,6 +273,47 @@ static int lose_two(int me, int processes, int victim)
 	return 0;
 }
 
+/*
+ * A communicator beside has the same ranks in each process; of them some have
+ * fewer than others.
+ */
+static int is_right_beside(struct gtopo_comm **line, const struct want *want)
+{
+	struct gtopo_config config = GTOPO_CONFIG_INIT;
+	static int32_t in[MOST][COUNT], out[MOST][COUNT];
+	struct gtopo_comm *beside;
+	char path[4096], message[512] = "";
+	int first, count, first_beside, count_beside, rc = 0;
+
+	config.plan = gt_test_path(
+		path, "tests/cases/plan/good/tree5-allreduce/plan.json");
+	config.timeout_ms = LIMIT_MS;
+	config.beside = line[1];
+	if (gtopo_comm_create(&config, &beside, message, sizeof(message))) {
+		fprintf(stderr, "# %s\n", message);
+		return 20;
+	}
+	gtopo_comm_local(line[1], &first, &count);
+	gtopo_comm_local(beside, &first_beside, &count_beside);
+	if (first != first_beside || count != count_beside)
+		rc = 21;
+	for (int r = first; !rc && r < first + count; r++) {
+		for (int i = 0; i < COUNT; i++)
+			in[r][i] = r + i;
+		if (gtopo_allreduce(beside, r, in[r], out[r], COUNT,
+				    GTOPO_INT32, GTOPO_SUM))
+			rc = 22;
+	}
+	if (!rc && gtopo_wait(beside, GTOPO_ALL_RANKS, -1))
+		rc = 23;
+	for (int r = first; !rc && r < first + count; r++)
+		for (int i = 0; i < COUNT; i++)
+			if (out[r][i] != 0 + 1 + 2 + 3 + 4 + 5 * i)
+				rc = 24;
+	gtopo_comm_destroy(beside);
+	return rc ? rc : is_right(line, 1, want);
+}
+
 /* All of process 1's ranks are excluded, and one of process 2's. */
 static int exclude(int me, int processes, int unused)
 {
@@ -290,6 +331,8 @@ static int exclude(int me, int processes, int unused)
 	if (me != 1) {
 		line[1] = shrink(line[0], excluded, 3, 0);
 		rc = line[1] ? is_right(line, 1, &want) : 11;
+		if (!rc)
+			rc = is_right_beside(line, &want);
 	}
 	if (!rc)
 		rc = is_right(line, 0, &all);
