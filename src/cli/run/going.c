@@ -67,14 +67,15 @@ static void gt_going_count(struct gt_going_step *step)
 /* The first of the new job finds the plan, and all others read it. */
 static int gt_going_share_plan(struct gt_going_step *step, struct gt_err *err)
 {
-	unsigned colls = step->sweep->colls;
+	const struct gt_run_replan_want want = {
+		step->sweep->colls, step->sweep->config.invariant};
 	struct gt_world_part *parts = calloc(step->nleft, sizeof(*parts));
 	struct gt_buf text = GT_BUF_INIT;
 	int first = !step->next || !gt_world_rank(step->next);
 	int rc = parts ? GT_OK : gt_err_nomem(err);
 
 	if (!rc && first)
-		rc = gt_run_replan(step->sweep->config.plan, step->gone, colls,
+		rc = gt_run_replan(step->sweep->config.plan, step->gone, &want,
 				   &step->plan, err);
 	if (!rc && first)
 		rc = gt_plan_print(step->plan, &text, err);
@@ -85,7 +86,7 @@ static int gt_going_share_plan(struct gt_going_step *step, struct gt_err *err)
 		rc = gt_plan_parse("the plan that takes over", parts[0].bytes,
 				   parts[0].len, &step->plan, err);
 	if (!rc && !first)
-		rc = gt_run_replan_check(step->plan, colls, err);
+		rc = gt_run_replan_check(step->plan, want.colls, err);
 	gt_buf_release(&text);
 	free(parts);
 	return rc;

@@ -144,6 +144,27 @@ static void test_ranks_of_one_process(void **state)
 		gtopo_comm_destroy(line[i]);
 }
 
+/*
+ * Sums are wanted in one order, which the plan's rings do not keep, nor would
+ * rings of what is left.
+ */
+static void test_sums_stay_in_order(void **state)
+{
+	static const int three[] = {3};
+	struct gtopo_comm *line[2];
+	struct want want = everybody(8);
+
+	(void)state;
+	line[0] = create(GTOPO_INVARIANT);
+	assert_non_null(line[0]);
+	line[1] = shrink(line[0], three, 1, 0);
+	assert_non_null(line[1]);
+	want = without(&want, 3, 4);
+	assert_int_equal(is_right(line, 1, &want), 0);
+	gtopo_comm_destroy(line[1]);
+	gtopo_comm_destroy(line[0]);
+}
+
 /* An operation hangs, as one rank does not call it. */
 static void test_what_hangs_ends(void **state)
 {
@@ -425,6 +446,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ranks_of_one_process),
+		cmocka_unit_test(test_sums_stay_in_order),
 		cmocka_unit_test(test_what_hangs_ends),
 		cmocka_unit_test(test_what_makes_no_sense),
 		cmocka_unit_test(test_processes_are_killed),
