@@ -60,7 +60,7 @@ int gt_regroup_knock(struct gt_regrouping *group, uint32_t rank,
 /*
  * When to wait no longer for process `first`, or as the one that leads for
  * those that have not come.  Others may wait for processes before it that this
- * one knows to be silent; so each comes later than the one before, and who
+ * one knows to be gone; so each comes later than the one before, and who
  * leads waits for those who have waited for another one.
  */
 struct gt_net_deadline gt_regroup_patience(const struct gt_regrouping *group,

@@ -15,10 +15,12 @@ struct gt_net_deadline gt_regroup_patience(const struct gt_regrouping *group,
 {
 	int64_t left_ns = group->deadline.deadline_ns - group->begin_ns;
 
-	/* A third of the time for each that all may have waited for. */
+	/*
+	 * A third of the time for each that anybody may have waited for: whom
+	 * this one knows to be gone a stranger may stand for since.
+	 */
 	for (uint32_t r = 0; r < first; r++)
-		if (group->seats[r].state != GT_SEAT_GONE &&
-		    group->seats[r].state != GT_SEAT_EXCLUDED)
+		if (group->seats[r].state != GT_SEAT_EXCLUDED)
 			left_ns = left_ns / 3 * 2;
 	left_ns /= 3;
 	if (first < group->world->config.rank)

@@ -34,7 +34,7 @@ while read -r program seed why; do
 done <"$seeds"
 if [ -n "${GTOPO_TEST_BRIEF:-}" ]; then
 	many sim_world "${GTOPO_WORLDS:-1000}"
-	many sim_going "${GTOPO_WORLDS:-200}"
+	many sim_going "${GTOPO_WORLDS:-100}"
 else
 	many sim_world "${GTOPO_WORLDS:-10000}"
 	many sim_going "${GTOPO_WORLDS:-2000}"
