@@ -94,15 +94,20 @@ static int gt_follow_knock_ahead(struct gt_regrouping *group, uint32_t first,
 	return rc;
 }
 
-/* Knock until it is known of process `first` whether it can be reached. */
+/*
+ * Knock until it is known of process `first` whether it can be reached, which
+ * it may not be in time.
+ */
 static int gt_follow_knock(struct gt_regrouping *group, uint32_t first,
+			   const struct gt_net_deadline *deadline,
 			   struct gt_err *err)
 {
 	const struct timespec nap = {0, GT_FOLLOW_NAP_NS / 5};
 	const struct gt_seat *seat = &group->seats[first];
 	int rc = gt_follow_knock_ahead(group, first, err);
 
-	while (!rc && seat->state == GT_SEAT_AWAITED && seat->probe_fd < 0) {
+	while (!rc && seat->state == GT_SEAT_AWAITED && seat->probe_fd < 0 &&
+	       gt_net_poll_ms(deadline)) {
 		nanosleep(&nap, NULL);
 		rc = gt_follow_knock_ahead(group, first, err);
 	}
@@ -143,9 +148,11 @@ int gt_regroup_follow(struct gt_regrouping *group, uint32_t first,
 	int rc;
 
 	while (gt_net_poll_ms(&deadline)) {
-		rc = gt_follow_knock(group, first, err);
+		rc = gt_follow_knock(group, first, &deadline, err);
 		if (rc || seat->state != GT_SEAT_AWAITED)
 			return rc ? rc : GT_ENO;
+		if (seat->probe_fd < 0)
+			break;
 		rc = gt_follow_enter(group, first, &deadline);
 		if (!rc)
 			rc = gt_follow_hear(group, &seat->wire, first, err);
