@@ -71,6 +71,29 @@ static int gt_job_queue(struct gtopo_comm *comm, struct gtopo_comm *sibling,
 	return GT_OK;
 }
 
+/*
+ * Where processes are gone, those that are left have not equally many ranks:
+ * the sibling's are this one's.
+ */
+static int gt_job_place_beside(struct gtopo_comm *comm,
+			       const struct gtopo_comm *sibling,
+			       struct gt_err *err)
+{
+	uint32_t n = comm->job.size + 1;
+	int rc = gt_job_place(comm, err);
+
+	if (rc || !sibling->config.starts || comm->nranks != sibling->nranks)
+		return rc;
+	comm->starts = calloc(n, sizeof(*comm->starts));
+	if (!comm->starts)
+		return gt_err_nomem(err);
+	memcpy(comm->starts, sibling->config.starts, n * sizeof(*comm->starts));
+	comm->config.starts = comm->starts;
+	comm->first = comm->starts[comm->job.rank];
+	comm->end = comm->starts[comm->job.rank + 1];
+	return GT_OK;
+}
+
 int gt_job_join(struct gtopo_comm *comm, struct gtopo_comm *sibling,
 		struct gt_err *err)
 {
@@ -81,7 +104,7 @@ int gt_job_join(struct gtopo_comm *comm, struct gtopo_comm *sibling,
 	pthread_mutex_lock(&sibling->mutex);
 	comm->job = sibling->job;
 	comm->job.listen_fd = -1;
-	rc = gt_job_place(comm, err);
+	rc = gt_job_place_beside(comm, sibling, err);
 	if (!rc && comm->job.size > 1)
 		rc = gt_job_queue(comm, sibling, err);
 	pthread_mutex_unlock(&sibling->mutex);

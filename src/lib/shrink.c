@@ -136,8 +136,9 @@ static int gt_shrink_do(struct gt_shrinking *s, const int *excluded,
 		rc = gt_shrink_regroup(s, err);
 	if (!rc) {
 		gt_shrink_number(s);
-		rc = gt_plan_survivors(s->comm->plan, s->gone, &s->shrink->plan,
-				       err);
+		rc = gt_plan_survivors(s->comm->plan, s->gone,
+				       s->comm->config.invariant,
+				       &s->shrink->plan, err);
 	}
 	return rc;
 }

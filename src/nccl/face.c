@@ -190,8 +190,10 @@ int gt_face_retire(gt_nccl_comm handle)
 void gt_face_fail(struct gt_face *face, gt_nccl_result result, const char *why)
 {
 	pthread_mutex_lock(&face->mutex);
-	if (atomic_load(&face->state) == GT_NCCL_SUCCESS ||
-	    atomic_load(&face->state) == GT_NCCL_IN_PROGRESS) {
+	/* Who looked before a revocation may have seen what it did. */
+	if (!atomic_load(&face->revoked) &&
+	    (atomic_load(&face->state) == GT_NCCL_SUCCESS ||
+	     atomic_load(&face->state) == GT_NCCL_IN_PROGRESS)) {
 		snprintf(face->why, sizeof(face->why), "%s", why);
 		atomic_store(&face->state, result);
 		gt_say_error(result, "rank %u of %u%s%s: %s", face->rank,
@@ -294,8 +296,10 @@ void gt_face_revoke(struct gt_face *face)
 	 * rank's revocation was noticed before: who is gone shows when others
 	 * are made of it.
 	 */
+	pthread_mutex_lock(&face->mutex);
 	atomic_store(&face->revoked, 1);
 	atomic_compare_exchange_strong(&face->state, &ended, GT_NCCL_SUCCESS);
+	pthread_mutex_unlock(&face->mutex);
 	face->ops->abort(face->comm);
 }
 

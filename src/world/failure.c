@@ -22,6 +22,15 @@ void gt_world_note_gap(struct gt_world *world)
 					    world->config.timeout_ns / 2;
 }
 
+/* Somebody who was not heard for long may not have heard this process. */
+static void gt_world_note_silence(struct gt_world *world)
+{
+	for (uint32_t r = gt_world_first(world); r < gt_world_end(world); r++)
+		world->was_away |= world->members[r].state == GT_MEMBER_HERE &&
+				   world->members[r].silent_ns >=
+					   world->config.timeout_ns / 4;
+}
+
 void gt_world_fail(struct gt_world *world, const char *fmt, ...)
 {
 	struct gt_frame frame = {.type = GT_FRAME_ABORT};
@@ -33,8 +42,10 @@ void gt_world_fail(struct gt_world *world, const char *fmt, ...)
 	vsnprintf(world->why, sizeof(world->why), fmt, args);
 	va_end(args);
 	gt_text_make_printable(world->why);
+	world->failed_ns = gt_clock_ns();
 	atomic_store(&world->failed, 1);
 	gt_world_note_gap(world);
+	gt_world_note_silence(world);
 	frame.bytes = (uint32_t)strlen(world->why);
 	frame.payload = world->why;
 	gt_world_send(world, &frame);

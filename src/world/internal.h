@@ -66,11 +66,12 @@ struct gt_world {
 	uint64_t last_round;          /* the last round that is over */
 	struct gt_buf all;            /* what all have told in it */
 	/*
-	 * This process stood still for so long that the others may have gone
-	 * on, and ended, without it.
+	 * This process stood still, or did not hear another one, for so long
+	 * that the others may have gone on, and ended, without it.
 	 */
 	int was_away;
 	int64_t looked_ns; /* when the thread last began to look at others */
+	int64_t failed_ns; /* when it failed */
 	int orphan;        /* process 0 is gone, or silent */
 	int by_silence;    /* silent: others may still hear it */
 	int gave_up;       /* process 0: on those that have not come */
@@ -142,15 +143,20 @@ int gt_world_open_door(struct gt_world *world, const struct gt_world *origin,
 /*
  * open.c: begin a world among processes that are connected already: wires[size]
  * are taken, of which process 0 uses all but its own, the others number 0.
+ * GT_ENO: others were lost meanwhile.
  */
 int gt_world_start(const struct gt_world_config *config,
 		   const struct gt_world *origin, struct gt_wire *wires,
 		   struct gt_world **world, struct gt_err *err);
 
-/* A world that is regrouped has several that follow; all count them alike. */
+/*
+ * A world that is regrouped has several that follow; all count them alike.  The
+ * factor is that of a linear congruential generator (Knuth), so that numbers
+ * that come from different worlds are different.
+ */
 static inline uint32_t gt_world_next_epoch(const struct gt_world *origin)
 {
-	return origin->epoch * 31 + origin->nregroups + 1;
+	return origin->epoch * 1664525u + origin->nregroups + 1;
 }
 
 static inline int gt_world_is_root(const struct gt_world *world)

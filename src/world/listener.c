@@ -91,9 +91,10 @@ static void gt_listener_accept(struct gt_listener *listener)
 	 */
 	for (int turn = 0; turn < GT_LISTENER_PENDING_MAX; turn++) {
 		fd = accept(listener->fd, NULL, NULL);
-		if (fd < 0 && errno != EAGAIN && errno != EINTR)
-			listener->rests_until_ns =
-				gt_clock_ns() + gt_listener_rest_ns;
+		listener->rests_until_ns =
+			fd < 0 && errno != EAGAIN && errno != EINTR
+				? gt_clock_ns() + gt_listener_rest_ns
+				: 0;
 		if (fd < 0)
 			return;
 		gt_net_tune(fd);

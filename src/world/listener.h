@@ -38,8 +38,9 @@ struct gt_pending {
 };
 
 struct gt_listener {
-	int fd;                 /* listens; -1: closed */
-	int64_t rests_until_ns; /* no files were left, so it tries later */
+	int fd; /* listens; -1: closed */
+	/* No files are left, so it tries later; 0: it has taken all. */
+	int64_t rests_until_ns;
 	const struct gt_secret *secret;
 	uint32_t npending;
 	struct gt_pending pending[GT_LISTENER_PENDING_MAX];

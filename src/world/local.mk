@@ -11,6 +11,8 @@ gtopo_core_sources += \
 	%D%/failure.c \
 	%D%/fork.c \
 	%D%/internal.h \
+	%D%/knock.c \
+	%D%/knock.h \
 	%D%/launcher.c \
 	%D%/launcher.h \
 	%D%/listener.c \
@@ -22,6 +24,7 @@ gtopo_core_sources += \
 	%D%/pmix.c \
 	%D%/regroup.c \
 	%D%/regroup.h \
+	%D%/regroup_door.c \
 	%D%/regroup_follow.c \
 	%D%/regroup_lead.c \
 	%D%/root.c \

@@ -268,34 +268,71 @@ int gt_net_poll_ms(const struct gt_net_deadline *deadline)
 	return left_ms < GT_NET_NAP_MS ? (int)left_ms : GT_NET_NAP_MS;
 }
 
-int gt_net_connect_once(const struct gt_net_address *address,
-			const struct gt_net_deadline *deadline, int *out)
+int gt_net_connect_start(const struct gt_net_address *address, int *out)
 {
 	const struct sockaddr *name = (const void *)&address->storage;
-	struct pollfd wait = {.events = POLLOUT};
-	int error = 0, nap_ms;
-	socklen_t len = sizeof(error);
-	int fd = socket(name->sa_family, SOCK_STREAM, 0);
+	int fd = socket(name->sa_family, SOCK_STREAM, 0), error = 0;
 
 	if (fd < 0)
 		return errno;
 	gt_net_tune(fd);
-	wait.fd = fd;
-	if (connect(fd, name, address->len))
+	if (connect(fd, name, address->len) && errno != EINPROGRESS)
 		error = errno;
-	if (error == EINPROGRESS) {
-		error = ETIMEDOUT;
-		while ((nap_ms = gt_net_poll_ms(deadline)))
-			if (poll(&wait, 1, nap_ms) == 1) {
-				getsockopt(fd, SOL_SOCKET, SO_ERROR, &error,
-					   &len);
-				break;
-			}
-	}
 	if (error)
 		close(fd);
 	else
 		*out = fd;
+	return error;
+}
+
+/*
+ * Where nobody listens at a port of this host, the system may have given the
+ * socket that port as its own, and then it is connected to itself.
+ */
+static int gt_net_is_alone(int fd)
+{
+	struct sockaddr_storage own = {0}, peer = {0};
+	socklen_t own_len = sizeof(own), peer_len = sizeof(peer);
+
+	return !getsockname(fd, (struct sockaddr *)&own, &own_len) &&
+	       !getpeername(fd, (struct sockaddr *)&peer, &peer_len) &&
+	       own_len == peer_len && !memcmp(&own, &peer, own_len);
+}
+
+int gt_net_connect_state(int fd)
+{
+	struct pollfd look = {.fd = fd, .events = POLLOUT};
+	int error = 0;
+	socklen_t len = sizeof(error);
+
+	if (poll(&look, 1, 0) < 1)
+		return EINPROGRESS;
+	getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len);
+	return !error && gt_net_is_alone(fd) ? ECONNREFUSED : error;
+}
+
+int gt_net_is_own_want(int error)
+{
+	return error == EMFILE || error == ENFILE || error == ENOBUFS ||
+	       error == ENOMEM || error == EADDRNOTAVAIL;
+}
+
+/* Try once to connect; 0 or an errno. */
+static int gt_net_connect_once(const struct gt_net_address *address,
+			       const struct gt_net_deadline *deadline, int *out)
+{
+	struct pollfd wait = {.events = POLLOUT};
+	int error = gt_net_connect_start(address, out), nap_ms;
+
+	if (error)
+		return error;
+	wait.fd = *out;
+	error = ETIMEDOUT;
+	while (error == ETIMEDOUT && (nap_ms = gt_net_poll_ms(deadline)))
+		if (poll(&wait, 1, nap_ms) == 1)
+			error = gt_net_connect_state(*out);
+	if (error)
+		close(*out);
 	return error;
 }
 

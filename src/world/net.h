@@ -64,9 +64,19 @@ struct gt_net_deadline {
  */
 int gt_net_poll_ms(const struct gt_net_deadline *deadline);
 
-/* Try once to connect; 0 or an errno.  The socket never blocks. */
-int gt_net_connect_once(const struct gt_net_address *address,
-			const struct gt_net_deadline *deadline, int *fd);
+/*
+ * Begin to connect, without waiting; 0, or an errno and no socket.  _state then
+ * is 0 when the socket is connected, EINPROGRESS while nobody knows, or why it
+ * cannot be.  The socket never blocks.
+ */
+int gt_net_connect_start(const struct gt_net_address *address, int *fd);
+int gt_net_connect_state(int fd);
+
+/*
+ * Is it that this process or host has run out of files, memory or ports?  That
+ * says nothing about the other side.
+ */
+int gt_net_is_own_want(int error);
 
 /*
  * Connect, again and again, since the other side may not have started yet.  The

@@ -256,6 +256,21 @@ static void gt_world_seat(struct gt_world *world, struct gt_wire *wires)
 	world->nhere = world->config.size;
 }
 
+/* GT_ENO: others are lost; else what this process lacks is told to them. */
+static int gt_world_settle(struct gt_world *world,
+			   const struct gt_world *origin, struct gt_err *err)
+{
+	int rc = gt_world_introduce(world, err);
+
+	if (!rc)
+		rc = gt_world_open_door(world, origin, err);
+	if (rc && atomic_load(&world->failed))
+		return GT_ENO;
+	if (rc)
+		gt_world_abort(world, err->text);
+	return rc;
+}
+
 int gt_world_start(const struct gt_world_config *config,
 		   const struct gt_world *origin, struct gt_wire *wires,
 		   struct gt_world **out, struct gt_err *err)
@@ -264,7 +279,9 @@ int gt_world_start(const struct gt_world_config *config,
 	int rc;
 
 	if (!world)
-		return gt_err_nomem(err);
+		return gt_err_set(err, GT_ESYS, NULL,
+				  "no memory or no file for a job: %s",
+				  strerror(errno));
 	world->epoch = gt_world_next_epoch(origin);
 	gt_world_seat(world, wires);
 	rc = gt_thread_start(&world->thread, gt_world_main, world, err);
@@ -272,12 +289,9 @@ int gt_world_start(const struct gt_world_config *config,
 		gt_world_free(world);
 		return rc;
 	}
-	rc = gt_world_introduce(world, err);
-	if (!rc)
-		rc = gt_world_open_door(world, origin, err);
+	rc = gt_world_settle(world, origin, err);
 	if (rc) {
-		world->has_moved = 1;
-		gt_world_close(world);
+		gt_world_abandon(world);
 		return rc;
 	}
 	*out = world;
@@ -299,4 +313,10 @@ void gt_world_close(struct gt_world *world)
 	gt_world_wake(world);
 	pthread_join(world->thread, NULL);
 	gt_world_free(world);
+}
+
+void gt_world_abandon(struct gt_world *world)
+{
+	world->has_moved = 1;
+	gt_world_close(world);
 }

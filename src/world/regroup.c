@@ -22,16 +22,19 @@ static void gt_regroup_begin(struct gt_regrouping *group)
 	const uint8_t *excluded = group->how->excluded;
 
 	pthread_mutex_lock(&world->mutex);
-	group->was_away = world->was_away;
+	group->hears_all = !world->was_away;
 	for (uint32_t r = 0; r < world->config.size; r++) {
 		gt_wire_init(&group->seats[r].wire, -1);
+		gt_knock_init(&group->seats[r].knock);
 		group->seats[r].probe_fd = -1;
 		group->seats[r].state =
 			excluded && excluded[r]       ? GT_SEAT_EXCLUDED
 			: world->members[r].is_silent ? GT_SEAT_SILENT
 						      : GT_SEAT_AWAITED;
+		group->hears_all &= !world->members[r].is_silent;
 	}
 	pthread_mutex_unlock(&world->mutex);
+	group->begin_ns = gt_clock_ns();
 	group->nleft = 0;
 }
 
@@ -39,6 +42,7 @@ static void gt_regroup_end(struct gt_regrouping *group)
 {
 	for (uint32_t r = 0; r < group->world->config.size; r++) {
 		gt_wire_close(&group->seats[r].wire);
+		gt_knock_end(&group->seats[r].knock);
 		if (group->seats[r].probe_fd >= 0)
 			close(group->seats[r].probe_fd);
 	}
@@ -96,8 +100,8 @@ static int gt_regroup_once(struct gt_regrouping *group, struct gt_world **next,
 
 	gt_regroup_begin(group);
 	rc = gt_regroup_find(group, err);
-	if (!rc && group->nleft > 1 && gt_regroup_start(group, next, err))
-		rc = GT_ENO;
+	if (!rc && group->nleft > 1)
+		rc = gt_regroup_start(group, next, err);
 	gt_regroup_end(group);
 	return rc;
 }
@@ -109,7 +113,7 @@ int gt_world_regroup(struct gt_world *world, const struct gt_regroup *how,
 	struct gt_regrouping group = {
 		.world = world,
 		.how = how,
-		.deadline = {gt_clock_ns() + how->timeout_ns, how->stop},
+		.deadline = {gt_clock_ns() + 3 * how->timeout_ns, how->stop},
 		.seats = calloc(world->config.size, sizeof(*group.seats)),
 		.left = left,
 	};

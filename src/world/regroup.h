@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "world/internal.h"
+#include "world/knock.h"
 
 enum gt_seat_state {
 	GT_SEAT_AWAITED,
@@ -22,15 +23,20 @@ enum gt_seat_state {
 struct gt_seat {
 	enum gt_seat_state state;
 	struct gt_wire wire; /* HERE: to the one that leads, or from it */
+	struct gt_knock knock;
 	int probe_fd; /* at its door, to see whether it is there; or -1 */
+	struct gt_auth_greeting
+		greeting; /* heard there, as far as it has come */
+	size_t heard_bytes;
 };
 
 struct gt_regrouping {
 	struct gt_world *world; /* the old one */
 	const struct gt_regroup *how;
 	struct gt_net_deadline deadline;
+	int64_t begin_ns;      /* of this attempt */
 	struct gt_seat *seats; /* [size of the old world] */
-	int was_away;          /* whoever is gone may have gone on before */
+	int hears_all;         /* no one is silent, nor was this process */
 	uint32_t *left, nleft; /* the result */
 };
 
@@ -45,8 +51,19 @@ int gt_regroup_follow(struct gt_regrouping *group, uint32_t first,
 int gt_regroup_lead(struct gt_regrouping *group, struct gt_err *err);
 
 /*
- * Connect to a process's door; 0: its seat says why it cannot be done.
+ * Knock at a process's door, or go on with that, until its seat has a probe_fd
+ * or says why not.  GT_ESYS: this process has run out of something.
  */
-int gt_regroup_knock(struct gt_regrouping *group, uint32_t rank, int *fd);
+int gt_regroup_knock(struct gt_regrouping *group, uint32_t rank,
+		     struct gt_err *err);
+
+/*
+ * When to wait no longer for process `first`, or as the one that leads for
+ * those that have not come.  Others may wait for processes before it that this
+ * one knows to be gone; so each comes later than the one before, and who
+ * leads waits for those who have waited for another one.
+ */
+struct gt_net_deadline gt_regroup_patience(const struct gt_regrouping *group,
+					   uint32_t first);
 
 #endif

@@ -12,30 +12,14 @@
 #include "base/err.h"
 #include "base/text.h"
 
-enum { GT_FOLLOW_NAP_NS = 5000000 };
-
-/*
- * A host that is there accepts a connection for its processes within a few
- * round trips, whatever they do.
- */
-static const int64_t gt_knock_ns = 300000000;
-
-int gt_regroup_knock(struct gt_regrouping *group, uint32_t rank, int *fd)
-{
-	struct gt_net_deadline deadline = group->deadline;
-	int64_t soon_ns = gt_clock_ns() + gt_knock_ns;
-	int error;
-
-	if (soon_ns < deadline.deadline_ns)
-		deadline.deadline_ns = soon_ns;
-	error = gt_net_connect_once(&group->world->doors[rank], &deadline, fd);
-	if (error)
-		group->seats[rank].state =
-			error == ECONNREFUSED && !group->was_away
-				? GT_SEAT_GONE
-				: GT_SEAT_SILENT;
-	return !error;
-}
+enum {
+	GT_FOLLOW_NAP_NS = 5000000,
+	/*
+	 * So many doors are knocked at together, which takes no longer than one
+	 * where nobody answers.
+	 */
+	GT_FOLLOW_AHEAD = 16,
+};
 
 /* Take over who is left; 0: it makes no sense. */
 static int gt_follow_read_roll(struct gt_regrouping *group,
@@ -89,43 +73,87 @@ static int gt_follow_hear(struct gt_regrouping *group, struct gt_wire *wire,
 	}
 	return gt_err_set(err, GT_ESYS, NULL,
 			  "%s does not say who is left within %.1f s", called,
-			  (double)group->how->timeout_ns / 1e9);
+			  3 * (double)group->how->timeout_ns / 1e9);
 }
 
-/* Prove who this is; GT_ENO when that is cut short. */
-static int gt_follow_enter(struct gt_regrouping *group, int fd, uint32_t first,
+/* Knock at the doors from `first` on that are still to be knocked at. */
+static int gt_follow_knock_ahead(struct gt_regrouping *group, uint32_t first,
+				 struct gt_err *err)
+{
+	uint32_t n = 0;
+	int rc = GT_OK;
+
+	for (uint32_t r = first; r < group->world->config.rank; r++) {
+		if (group->seats[r].state != GT_SEAT_AWAITED)
+			continue;
+		if (rc || n++ == GT_FOLLOW_AHEAD)
+			break;
+		if (group->seats[r].probe_fd < 0)
+			rc = gt_regroup_knock(group, r, err);
+	}
+	return rc;
+}
+
+/*
+ * Knock until it is known of process `first` whether it can be reached, which
+ * it may not be in time.
+ */
+static int gt_follow_knock(struct gt_regrouping *group, uint32_t first,
+			   const struct gt_net_deadline *deadline,
 			   struct gt_err *err)
 {
-	const struct gt_world *world = group->world;
-	const struct gt_auth_answer answer = {.kind = GT_CONNECTION_REGROUP,
-					      .rank = world->config.rank,
-					      .size = world->config.size,
-					      .index = world->epoch};
-	enum gt_connect_state state = gt_listener_answer(
-		fd, &world->config.secret, &answer, &group->deadline);
+	const struct timespec nap = {0, GT_FOLLOW_NAP_NS / 5};
+	const struct gt_seat *seat = &group->seats[first];
+	int rc = gt_follow_knock_ahead(group, first, err);
 
-	if (state == GT_CONNECT_OPEN)
-		return GT_OK;
-	return state == GT_CONNECT_TURNED_AWAY
-		       ? GT_ENO
-		       : gt_err_set(err, GT_ESYS, NULL,
-				    "at the door of %s is no process of this "
-				    "job",
-				    world->members[first].called);
+	while (!rc && seat->state == GT_SEAT_AWAITED && seat->probe_fd < 0 &&
+	       gt_net_poll_ms(deadline)) {
+		nanosleep(&nap, NULL);
+		rc = gt_follow_knock_ahead(group, first, err);
+	}
+	return rc;
+}
+
+/*
+ * Prove who this is at the open door; GT_ENO when that is cut short, or when
+ * somebody else has the port that was the process's.
+ */
+static int gt_follow_enter(struct gt_regrouping *group, uint32_t first,
+			   const struct gt_net_deadline *deadline)
+{
+	const struct gt_world *world = group->world;
+	const struct gt_auth_answer answer = {
+		.kind = GT_CONNECTION_REGROUP,
+		.rank = world->config.rank,
+		.size = world->config.size,
+		.index = gt_world_next_epoch(world)};
+	struct gt_seat *seat = &group->seats[first];
+	enum gt_connect_state state;
+
+	gt_wire_init(&seat->wire, seat->probe_fd);
+	seat->probe_fd = -1;
+	state = gt_listener_answer(seat->wire.fd, &world->config.secret,
+				   &answer, deadline);
+	if (state == GT_CONNECT_FOREIGN)
+		seat->state = GT_SEAT_SILENT;
+	return state == GT_CONNECT_OPEN ? GT_OK : GT_ENO;
 }
 
 int gt_regroup_follow(struct gt_regrouping *group, uint32_t first,
 		      struct gt_err *err)
 {
 	const struct timespec nap = {0, GT_FOLLOW_NAP_NS};
+	struct gt_net_deadline deadline = gt_regroup_patience(group, first);
 	struct gt_seat *seat = &group->seats[first];
-	int fd, rc;
+	int rc;
 
-	while (gt_net_poll_ms(&group->deadline)) {
-		if (!gt_regroup_knock(group, first, &fd))
-			return GT_ENO;
-		gt_wire_init(&seat->wire, fd);
-		rc = gt_follow_enter(group, fd, first, err);
+	while (gt_net_poll_ms(&deadline)) {
+		rc = gt_follow_knock(group, first, &deadline, err);
+		if (rc || seat->state != GT_SEAT_AWAITED)
+			return rc ? rc : GT_ENO;
+		if (seat->probe_fd < 0)
+			break;
+		rc = gt_follow_enter(group, first, &deadline);
 		if (!rc)
 			rc = gt_follow_hear(group, &seat->wire, first, err);
 		if (!rc) {
@@ -135,11 +163,17 @@ int gt_regroup_follow(struct gt_regrouping *group, uint32_t first,
 		gt_wire_close(&seat->wire);
 		if (rc != GT_ENO)
 			return rc;
+		if (seat->state != GT_SEAT_AWAITED)
+			return GT_ENO;
 		/* It was let go before the end: is it there at all? */
 		nanosleep(&nap, NULL);
 	}
-	return gt_err_set(err, GT_ESYS, NULL,
-			  "%s does not regroup within %.1f s",
-			  group->world->members[first].called,
-			  (double)group->how->timeout_ns / 1e9);
+	if (!gt_net_poll_ms(&group->deadline))
+		return gt_err_set(err, GT_ESYS, NULL,
+				  "%s does not regroup within %.1f s",
+				  group->world->members[first].called,
+				  3 * (double)group->how->timeout_ns / 1e9);
+	/* Whatever it is at, the others wait no longer. */
+	seat->state = GT_SEAT_SILENT;
+	return GT_ENO;
 }

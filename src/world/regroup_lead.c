@@ -39,8 +39,16 @@ static void gt_lead_enter(void *arg, struct gt_wire *wire,
 		return;
 	}
 	seat = &lead->group->seats[answer->rank];
-	if (answer->index != world->epoch || seat->state == GT_SEAT_EXCLUDED) {
+	if (answer->index == world->epoch || seat->state == GT_SEAT_EXCLUDED) {
 		gt_world_refuse(wire, "the others go on without this process");
+		return;
+	}
+	/*
+	 * Another world of this process has the same door.  Whoever is let go
+	 * comes again, and then its own may be listening.
+	 */
+	if (answer->index != gt_world_next_epoch(world)) {
+		gt_wire_close(wire);
 		return;
 	}
 	/* Whoever comes again has given its first connection up. */
@@ -49,25 +57,37 @@ static void gt_lead_enter(void *arg, struct gt_wire *wire,
 	seat->state = GT_SEAT_HERE;
 }
 
-/* Is a process that has not come still there? */
-static void gt_lead_probe(struct gt_lead *lead, uint32_t rank)
+/* The process's port is somebody else's now. */
+static int gt_lead_is_stranger(const struct gt_seat *seat)
+{
+	return seat->heard_bytes == sizeof(seat->greeting) &&
+	       !gt_auth_check_greeting(&seat->greeting);
+}
+
+/*
+ * Is a process still there that has not come?  If it waits at its own door, it
+ * greets.
+ */
+static int gt_lead_probe(struct gt_lead *lead, uint32_t rank,
+			 struct gt_err *err)
 {
 	struct gt_seat *seat = &lead->group->seats[rank];
-	char byte;
+	char *greeting = (char *)&seat->greeting;
 	ssize_t got;
 
-	if (seat->probe_fd < 0) {
-		gt_regroup_knock(lead->group, rank, &seat->probe_fd);
-		return;
-	}
-	/* If it waits at its own door, it greets. */
-	do
-		got = recv(seat->probe_fd, &byte, sizeof(byte), MSG_DONTWAIT);
-	while (got > 0 || (got < 0 && errno == EINTR));
-	if (got < 0 && errno == EAGAIN)
-		return;
+	if (seat->probe_fd < 0)
+		return gt_regroup_knock(lead->group, rank, err);
+	got = recv(seat->probe_fd, greeting + seat->heard_bytes,
+		   sizeof(seat->greeting) - seat->heard_bytes, MSG_DONTWAIT);
+	if (got > 0)
+		seat->heard_bytes += (size_t)got;
+	if (gt_lead_is_stranger(seat))
+		seat->state = GT_SEAT_SILENT;
+	else if (got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR)))
+		return GT_OK;
 	close(seat->probe_fd);
 	seat->probe_fd = -1;
+	return GT_OK;
 }
 
 /* How many are in this state. */
@@ -81,11 +101,12 @@ static uint32_t gt_lead_count(const struct gt_lead *lead,
 	return n;
 }
 
-static void gt_lead_look(struct gt_lead *lead)
+static int gt_lead_look(struct gt_lead *lead, struct gt_err *err)
 {
 	const struct gt_world *world = lead->group->world;
+	int rc = GT_OK;
 
-	for (uint32_t r = 0; r < world->config.size; r++) {
+	for (uint32_t r = 0; !rc && r < world->config.size; r++) {
 		struct gt_seat *seat = &lead->group->seats[r];
 
 		if (r == world->config.rank)
@@ -96,8 +117,9 @@ static void gt_lead_look(struct gt_lead *lead)
 			seat->state = GT_SEAT_AWAITED;
 		}
 		if (seat->state == GT_SEAT_AWAITED)
-			gt_lead_probe(lead, r);
+			rc = gt_lead_probe(lead, r, err);
 	}
+	return rc;
 }
 
 static void gt_lead_wait(struct gt_lead *lead)
@@ -173,21 +195,46 @@ static int gt_lead_call_roll(struct gt_lead *lead, struct gt_err *err)
 	return failed ? gt_err_nomem(err) : GT_OK;
 }
 
-/* Wait for all that are there; whoever is late counts as silent. */
-static void gt_lead_gather(struct gt_lead *lead)
+/* Nobody is to wait for this process any more. */
+static void gt_lead_dismiss(struct gt_lead *lead, const char *why)
+{
+	for (uint32_t r = 0; r < lead->group->world->config.size; r++)
+		if (lead->group->seats[r].wire.fd >= 0)
+			gt_world_refuse(&lead->group->seats[r].wire, why);
+}
+
+/*
+ * Wait for all that are there; whoever is late counts as silent, unless it is
+ * this process that cannot let it in.
+ */
+static int gt_lead_gather(struct gt_lead *lead, struct gt_err *err)
 {
 	struct gt_regrouping *group = lead->group;
+	uint32_t own = group->world->config.rank;
+	struct gt_net_deadline deadline = gt_regroup_patience(group, own);
+	int rc = GT_OK;
 
-	group->seats[group->world->config.rank].state = GT_SEAT_HERE;
-	while (gt_lead_count(lead, GT_SEAT_AWAITED) &&
-	       gt_net_poll_ms(&group->deadline)) {
+	group->seats[own].state = GT_SEAT_HERE;
+	while (!rc && gt_lead_count(lead, GT_SEAT_AWAITED) &&
+	       gt_net_poll_ms(&deadline)) {
 		gt_lead_wait(lead);
 		gt_listener_serve(lead->listener, gt_lead_enter, lead);
-		gt_lead_look(lead);
+		rc = gt_lead_look(lead, err);
 	}
+	if (rc || !gt_lead_count(lead, GT_SEAT_AWAITED))
+		return rc;
+	if (lead->listener->rests_until_ns)
+		return gt_err_set(err, GT_ESYS, NULL,
+				  "no file is left to let others in");
+	if (!gt_net_poll_ms(&group->deadline))
+		return gt_err_set(err, GT_ESYS, NULL,
+				  "not all that are left have come within "
+				  "%.1f s",
+				  3 * (double)group->how->timeout_ns / 1e9);
 	for (uint32_t r = 0; r < group->world->config.size; r++)
 		if (group->seats[r].state == GT_SEAT_AWAITED)
 			group->seats[r].state = GT_SEAT_SILENT;
+	return GT_OK;
 }
 
 int gt_regroup_lead(struct gt_regrouping *group, struct gt_err *err)
@@ -208,10 +255,13 @@ int gt_regroup_lead(struct gt_regrouping *group, struct gt_err *err)
 	}
 	gt_listener_init(lead.listener, group->world->door_fd,
 			 &group->world->config.secret);
-	gt_lead_gather(&lead);
-	rc = gt_lead_has_right(&lead, err);
+	rc = gt_lead_gather(&lead, err);
+	if (!rc)
+		rc = gt_lead_has_right(&lead, err);
 	if (!rc)
 		rc = gt_lead_call_roll(&lead, err);
+	if (rc)
+		gt_lead_dismiss(&lead, err->text);
 	lead.listener->fd = -1; /* the door stays open */
 	gt_listener_close(lead.listener);
 	free(lead.listener);

@@ -79,6 +79,9 @@ int gt_world_check_files(const struct gt_world_config *config,
  */
 void gt_world_close(struct gt_world *world);
 
+/* As _close(), of one that has failed; nobody waits for anybody. */
+void gt_world_abandon(struct gt_world *world);
+
 uint32_t gt_world_rank(const struct gt_world *world);
 uint32_t gt_world_size(const struct gt_world *world);
 
@@ -146,7 +149,8 @@ const struct gt_world_config *gt_world_config(const struct gt_world *world);
 /* How those that are left of a job find each other. */
 struct gt_regroup {
 	const uint8_t *excluded; /* [size] who does not come; NULL: nobody */
-	int64_t timeout_ns;      /* for those that are there, but late */
+	/* for one that is there, but late; it takes three times at most */
+	int64_t timeout_ns;
 	/* NULL, or set when nobody wants it any more; the new job's, too */
 	const _Atomic int *stop;
 };

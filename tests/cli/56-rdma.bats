@@ -82,3 +82,32 @@ right() {
 	GTOPO_NET_GDR_LEVEL=SYS rdma --procs 2 -b 1K -e 1K
 	right
 }
+
+# All have met, and the engine runs: each process has threads for its ranks.
+works() {
+	local one n=0
+	for one in $(pgrep -P $leader); do
+		[ "$(ls /proc/"$one"/task 2>/dev/null | wc -l)" -gt 2 ] &&
+			n=$((n + 1))
+	done
+	[ $n -eq 3 ]
+}
+
+@test "when all cables of RDMA are cut a job goes on over TCP" {
+	cut=$BATS_TEST_TMPDIR/cut
+	LD_PRELOAD=$lib GTOPO_SOFT_CUT=$cut "$GTOPO" run --plan "$plan" \
+		--device host --procs 3 -e 64K --soak 12s --keep-going \
+		--link verbs --timeout 8s >"$plan.out" 2>"$plan.err" 3>&- &
+	leader=$!
+	until_true works
+	touch "$cut"
+	code=0
+	wait $leader || code=$?
+	cat "$plan.out" "$plan.err"
+	[ $code -eq 0 ]
+	[ ! -s "$plan.err" ]
+	head -n 1 "$plan.out" |
+		grep -q 'RDMA with process [012] (.*: TCP from now on with .*; right again [0-9.]* s after it was noticed$'
+	grep -q '^[1-9][0-9]* operations in .* s, 0 elements wrong$' \
+		"$plan.out"
+}

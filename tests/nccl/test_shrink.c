@@ -2,6 +2,7 @@
 #include "nccl/client.h"
 
 #include <sched.h>
+#include <stdatomic.h>
 
 enum { RANKS = 4, COUNT = 5000 };
 
@@ -77,6 +78,48 @@ static void case_what_hangs_ends(void **state)
 	ranks_run(RANKS, body_hang);
 }
 
+struct watch {
+	void *comm;
+	_Atomic int over;
+	int last;
+};
+
+/* Asks how the communicator fares, as a watchdog does. */
+static void *watch_main(void *arg)
+{
+	struct watch *watch = arg;
+
+	while (!atomic_load(&watch->over))
+		OK(ncclCommGetAsyncError(watch->comm, &watch->last));
+	return NULL;
+}
+
+/* Somebody asks all the time, also while it is revoked. */
+static void body_watch(struct rank *rank)
+{
+	struct watch watch = {.comm = rank->comm};
+	pthread_t thread;
+	int me, result;
+
+	OK(ncclCommUserRank(rank->comm, &me));
+	body_sum(rank->comm, rank->stream, me, 1 + 2 + 3 + 4);
+	IS(!pthread_create(&thread, NULL, watch_main, &watch));
+	OK(ncclCommRevoke(rank->comm, 0));
+	for (int i = 0; i < 1000; i++)
+		OK(ncclCommGetAsyncError(rank->comm, &result));
+	atomic_store(&watch.over, 1);
+	pthread_join(thread, NULL);
+	IS(result == SUCCESS);
+	IS(watch.last == SUCCESS);
+}
+
+static void case_watched(void **state)
+{
+	(void)state;
+	for (int turn = 0; turn < 20; turn++)
+		ranks_run(RANKS, body_watch);
+}
+
 /* Once it is revoked there are no operations, but others are made of it. */
 static void body_revoke(struct rank *rank)
 {
@@ -142,6 +185,7 @@ int main(void)
 		cmocka_unit_test(case_shrink),
 		cmocka_unit_test(case_what_hangs_ends),
 		cmocka_unit_test(case_revoke),
+		cmocka_unit_test(case_watched),
 		cmocka_unit_test(case_wrong),
 	};
 

@@ -2,6 +2,10 @@
 check_PROGRAMS += %D%/sim_world
 %C%_sim_world_SOURCES = %D%/sim.h %D%/sched.c %D%/net.c %D%/wrap.c %D%/world.c
 %C%_sim_world_LDADD = $(gtopo_LDADD)
+check_PROGRAMS += %D%/sim_going
+%C%_sim_going_SOURCES = %D%/sim.h %D%/sched.c %D%/net.c %D%/wrap.c
+%C%_sim_going_SOURCES += %D%/ring.h %D%/ring.c %D%/going.c
+%C%_sim_going_LDADD = $(gtopo_LDADD)
 sim_wrap = -Wl,--wrap=socket,--wrap=eventfd,--wrap=bind,--wrap=listen
 sim_wrap += -Wl,--wrap=accept,--wrap=connect,--wrap=poll,--wrap=read
 sim_wrap += -Wl,--wrap=write,--wrap=recv,--wrap=send,--wrap=shutdown
@@ -14,5 +18,6 @@ sim_wrap += -Wl,--wrap=pthread_cond_wait,--wrap=pthread_cond_timedwait
 sim_wrap += -Wl,--wrap=pthread_cond_broadcast,--wrap=pthread_cond_init
 sim_wrap += -Wl,--wrap=pthread_cond_destroy
 %C%_sim_world_LDFLAGS = $(AM_LDFLAGS) $(sim_wrap)
+%C%_sim_going_LDFLAGS = $(AM_LDFLAGS) $(sim_wrap)
 
 cli_tests += %D%/worlds.sh

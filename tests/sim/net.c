@@ -10,12 +10,22 @@
 enum {
 	SIM_ROOM_BYTES = 16 << 10, /* of a connection, each way */
 	SIM_LATENCY_NS = 300000,
-	SIM_SLOW_NS = 30000000, /* a packet that was lost, now and then */
+	SIM_SLOW_NS = 30000000,  /* a packet that was lost, now and then */
+	SIM_SYN_NS = 1000000000, /* until a first packet is sent again */
+	SIM_FIRST_PORT = 20000,
+	SIM_PORTS = 512,
 	SIM_NO_FILE = -1,
 	SIM_DARK_FILE = -2, /* what is sent there is never acknowledged */
 };
 
-enum sim_kind { SIM_CLOSED, SIM_SOCKET, SIM_LISTENER, SIM_STREAM, SIM_EVENT };
+enum sim_kind {
+	SIM_CLOSED,
+	SIM_SOCKET,
+	SIM_LISTENER,
+	SIM_STREAM,
+	SIM_EVENT,
+	SIM_ALIAS, /* another number of a file: of `peer` */
+};
 
 /* Bytes on their way to a stream, or a connection on its way to a listener. */
 struct sim_segment {
@@ -35,14 +45,24 @@ struct sim_file {
 	size_t queued; /* bytes that wait here, or were sent into the dark */
 	int64_t last_ns, connected_ns, fin_ns, reset_ns;
 	int has_shut, has_told_reset;
+	int aliases, is_dropped; /* its own number was closed */
 	uint64_t count;
 };
 
 static struct sim_file sim_files[SIM_FDS];
+static struct {
+	uint32_t owners[SIM_PORTS]; /* processes, of ports that were free */
+	int nports;
+	int loses; /* first packets of connections, and of whom the last */
+	int has_lost[SIM_PROCESSES];
+	int64_t cuts[SIM_PROCESSES][SIM_PROCESSES]; /* between hosts: until */
+} sim_net;
 
 static struct sim_file *sim_file(int fd)
 {
-	return &sim_files[fd - SIM_FIRST_FD];
+	struct sim_file *file = &sim_files[fd - SIM_FIRST_FD];
+
+	return file->kind == SIM_ALIAS ? &sim_files[file->peer] : file;
 }
 
 static int sim_fail(int error)
@@ -74,6 +94,23 @@ void sim_net_begin(void)
 		if (sim_files[i].kind)
 			sim_drop_segments(&sim_files[i]);
 	memset(sim_files, 0, sizeof(sim_files));
+	memset(&sim_net, 0, sizeof(sim_net));
+}
+
+void sim_cut(uint32_t a, uint32_t b, int64_t until_ns)
+{
+	sim_net.cuts[a][b] = sim_net.cuts[b][a] = until_ns;
+}
+
+void sim_lose_first_packets(void)
+{
+	sim_net.loses = 1;
+}
+
+/* Has the process that runs no files left? */
+static int sim_lacks_files(void)
+{
+	return sim_process_of(sim_self())->no_files_until_ns > sim_now_ns();
 }
 
 static int sim_open(enum sim_kind kind, uint32_t process)
@@ -96,6 +133,22 @@ static int sim_open(enum sim_kind kind, uint32_t process)
 	return SIM_FIRST_FD + i;
 }
 
+static int64_t sim_later(int64_t a, int64_t b)
+{
+	return a < b ? b : a;
+}
+
+/* When a packet arrives that would do so at a time if nothing was clogged. */
+static int64_t sim_unclogged_ns(uint32_t from, uint32_t to, int64_t at_ns)
+{
+	const struct sim_process *a = sim_process_of(from);
+	const struct sim_process *b = sim_process_of(to);
+
+	at_ns = sim_later(at_ns, a->clogged_until_ns);
+	at_ns = sim_later(at_ns, b->clogged_until_ns);
+	return sim_later(at_ns, sim_net.cuts[a->host][b->host]);
+}
+
 /* When what this process sends now arrives: mostly soon, at times late. */
 static int64_t sim_arrival_ns(const struct sim_file *from,
 			      const struct sim_file *to)
@@ -103,30 +156,48 @@ static int64_t sim_arrival_ns(const struct sim_file *from,
 	int64_t at_ns =
 		sim_now_ns() +
 		(int64_t)sim_draw(sim_draw(20) ? SIM_LATENCY_NS : SIM_SLOW_NS);
-	int64_t clog_ns = sim_process_of(from->process)->clogged_until_ns;
 
-	if (at_ns < clog_ns)
-		at_ns = clog_ns;
-	clog_ns = sim_process_of(to->process)->clogged_until_ns;
-	return at_ns < clog_ns ? clog_ns : at_ns;
+	return sim_unclogged_ns(from->process, to->process, at_ns);
 }
 
-static struct sim_segment *sim_queue(struct sim_file *to, int64_t at_ns,
-				     const void *bytes, size_t len)
+static struct sim_segment *sim_new_segment(size_t len)
 {
 	struct sim_segment *segment = calloc(1, sizeof(*segment) + len);
 
 	if (!segment)
 		abort();
-	if (len)
-		memcpy(segment->bytes, bytes, len);
 	segment->len = len;
+	return segment;
+}
+
+static void sim_queue_bytes(struct sim_file *to, int64_t at_ns,
+			    const void *bytes, size_t len)
+{
+	struct sim_segment *segment = sim_new_segment(len);
+
+	memcpy(segment->bytes, bytes, len);
 	segment->at_ns = at_ns > to->last_ns ? at_ns : to->last_ns;
 	to->last_ns = segment->at_ns;
 	*to->last = segment;
 	to->last = &segment->next;
 	to->queued += len;
-	return segment;
+}
+
+/* Connections do not wait for each other. */
+static void sim_queue_connection(struct sim_file *listener, int64_t at_ns,
+				 int file)
+{
+	struct sim_segment *segment = sim_new_segment(0);
+	struct sim_segment **at = &listener->first;
+
+	segment->at_ns = at_ns;
+	segment->file = file;
+	while (*at && (*at)->at_ns <= at_ns)
+		at = &(*at)->next;
+	segment->next = *at;
+	*at = segment;
+	if (!segment->next)
+		listener->last = &segment->next;
 }
 
 static void sim_unqueue(struct sim_file *file)
@@ -198,6 +269,10 @@ void sim_net_end_of(uint32_t process, enum sim_end how)
 
 		if (!file->kind || file->process != process)
 			continue;
+		if (file->kind == SIM_ALIAS) {
+			file->kind = SIM_CLOSED;
+			continue;
+		}
 		if (how == SIM_DARK && file->peer >= 0)
 			sim_files[file->peer].peer = SIM_DARK_FILE;
 		if (how == SIM_DARK)
@@ -212,7 +287,7 @@ uint32_t sim_net_open(uint32_t process)
 
 	for (int i = 0; i < SIM_FDS; i++)
 		n += sim_files[i].kind && sim_files[i].process == process &&
-		     sim_files[i].is_accepted;
+		     sim_files[i].is_accepted && !sim_files[i].is_dropped;
 	return n;
 }
 
@@ -259,12 +334,27 @@ int sim_socket(int family)
 {
 	if (family != AF_INET)
 		return sim_fail(EAFNOSUPPORT);
-	return sim_open(SIM_SOCKET, sim_self());
+	return sim_lacks_files() ? sim_fail(EMFILE)
+				 : sim_open(SIM_SOCKET, sim_self());
 }
 
 int sim_eventfd(void)
 {
-	return sim_open(SIM_EVENT, sim_self());
+	return sim_lacks_files() ? sim_fail(EMFILE)
+				 : sim_open(SIM_EVENT, sim_self());
+}
+
+int sim_dup(int fd)
+{
+	struct sim_file *file = sim_file(fd);
+	int other = sim_lacks_files() ? sim_fail(EMFILE)
+				      : sim_open(SIM_ALIAS, sim_self());
+
+	if (other < 0)
+		return other;
+	sim_files[other - SIM_FIRST_FD].peer = (int)(file - sim_files);
+	file->aliases++;
+	return other;
 }
 
 static int sim_port(const struct sockaddr *name)
@@ -275,9 +365,33 @@ static int sim_port(const struct sockaddr *name)
 
 int sim_bind(int fd, const struct sockaddr *name, socklen_t len)
 {
+	int port = sim_port(name);
+
 	(void)len;
-	sim_file(fd)->port = sim_port(name);
+	if (!port && sim_net.nports == SIM_PORTS)
+		return sim_fail(EADDRINUSE);
+	if (!port) {
+		sim_net.owners[sim_net.nports] = sim_self();
+		port = SIM_FIRST_PORT + sim_net.nports++;
+	}
+	sim_file(fd)->port = port;
 	return 0;
+}
+
+int sim_port_of(uint32_t process)
+{
+	for (int i = sim_net.nports; i-- > 0;)
+		if (sim_net.owners[i] == process)
+			return SIM_FIRST_PORT + i;
+	return -1;
+}
+
+/* The process whose port it is or was; others are process 0's. */
+static uint32_t sim_owner(int port)
+{
+	int i = port - SIM_FIRST_PORT;
+
+	return i >= 0 && i < sim_net.nports ? sim_net.owners[i] : 0;
 }
 
 int sim_listen(int fd)
@@ -308,20 +422,32 @@ static void sim_enter(struct sim_file *file, struct sim_file *listener)
 	sim_file(other)->peer = (int)(file - sim_files);
 	sim_file(other)->peer_host = file->host;
 	sim_file(other)->is_accepted = 0;
+	sim_file(other)->port = listener->port;
 	sim_file(other)->connected_ns = sim_now_ns();
-	sim_queue(listener, file->connected_ns, NULL, 0)->file = file->peer;
+	sim_queue_connection(listener, file->connected_ns, file->peer);
 }
 
 int sim_connect(int fd, const struct sockaddr *name, socklen_t len)
 {
 	struct sim_file *file = sim_file(fd);
 	struct sim_file *listener = sim_listener(sim_port(name));
+	uint32_t owner =
+		listener ? listener->process : sim_owner(sim_port(name));
+	int64_t at_ns = sim_now_ns() + (int64_t)sim_draw(SIM_LATENCY_NS);
 
 	(void)len;
 	file->kind = SIM_STREAM;
-	file->connected_ns = sim_now_ns() + (int64_t)sim_draw(SIM_LATENCY_NS);
+	/* Of two first packets of a process at most one is lost. */
+	sim_net.has_lost[file->process] = sim_net.loses &&
+					  !sim_net.has_lost[file->process] &&
+					  !sim_draw(50);
+	if (sim_net.has_lost[file->process])
+		at_ns += SIM_SYN_NS;
+	file->connected_ns = sim_unclogged_ns(file->process, owner, at_ns);
 	if (listener)
 		sim_enter(file, listener);
+	else if (sim_process_of(owner)->end == SIM_DARK)
+		file->connected_ns = SIM_NEVER;
 	else
 		file->error = ECONNREFUSED;
 	return sim_fail(EINPROGRESS);
@@ -334,6 +460,8 @@ int sim_accept(int fd)
 
 	if (!listener->first || listener->first->at_ns > sim_now_ns())
 		return sim_fail(EAGAIN);
+	if (sim_lacks_files())
+		return sim_fail(EMFILE);
 	file = listener->first->file;
 	sim_unqueue(listener);
 	sim_files[file].is_accepted = 1;
@@ -418,7 +546,7 @@ static ssize_t sim_send_stream(struct sim_file *file, const void *bytes,
 	if (file->peer >= 0)
 		peer = &sim_files[file->peer];
 	if (peer)
-		sim_queue(peer, sim_arrival_ns(file, peer), bytes, len);
+		sim_queue_bytes(peer, sim_arrival_ns(file, peer), bytes, len);
 	else if (file->peer == SIM_DARK_FILE)
 		file->queued += len;          /* in the sender's own buffer */
 	else if (file->reset_ns == SIM_NEVER) /* nobody is there any more */
@@ -525,7 +653,17 @@ int sim_shutdown(int fd)
 
 int sim_close(int fd)
 {
-	sim_close_file(sim_file(fd));
+	struct sim_file *number = &sim_files[fd - SIM_FIRST_FD];
+	struct sim_file *file = sim_file(fd);
+
+	if (number == file) {
+		file->is_dropped = 1;
+	} else {
+		number->kind = SIM_CLOSED;
+		file->aliases--;
+	}
+	if (file->is_dropped && !file->aliases)
+		sim_close_file(file);
 	return 0;
 }
 
@@ -539,8 +677,10 @@ int sim_error_of(int fd)
 int sim_name(int fd, int peer, struct sockaddr *name, socklen_t *len)
 {
 	const struct sim_file *file = sim_file(fd);
+	int port = peer && file->peer >= 0 ? sim_files[file->peer].port
+					   : file->port;
 	struct sockaddr_in four = {.sin_family = AF_INET,
-				   .sin_port = htons((uint16_t)file->port)};
+				   .sin_port = htons((uint16_t)port)};
 
 	if (peer && file->peer == SIM_NO_FILE)
 		return sim_fail(ENOTCONN);

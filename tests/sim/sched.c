@@ -20,7 +20,7 @@ enum {
 struct sim_thread {
 	ucontext_t context;
 	uint32_t process;
-	int alive, is_first;
+	int alive, is_first, is_joined;
 	struct sim_wait wait;
 	void *(*body)(void *arg);
 	void (*first)(void *arg);
@@ -141,19 +141,24 @@ static void sim_thread_main(void)
 /* A thread's number, or -1: there are too many. */
 static int sim_start(uint32_t process)
 {
-	struct sim_thread *thread = &sim.threads[sim.nthreads];
+	struct sim_thread *thread = sim.threads;
 
-	if (sim.nthreads == SIM_THREADS)
+	while (thread < sim.threads + sim.nthreads && !thread->is_joined)
+		thread++;
+	if (thread == sim.threads + SIM_THREADS)
 		return -1;
+	if (thread == sim.threads + sim.nthreads)
+		sim.nthreads++;
+	memset(thread, 0, sizeof(*thread));
 	thread->process = process;
 	thread->alive = 1;
 	getcontext(&thread->context);
 	thread->context.uc_stack.ss_sp =
-		sim_stacks + (size_t)sim.nthreads * SIM_STACK_BYTES;
+		sim_stacks + (size_t)(thread - sim.threads) * SIM_STACK_BYTES;
 	thread->context.uc_stack.ss_size = SIM_STACK_BYTES;
 	thread->context.uc_link = NULL;
 	makecontext(&thread->context, sim_thread_main, 0);
-	return (int)sim.nthreads++;
+	return (int)(thread - sim.threads);
 }
 
 uint32_t sim_add(void (*body)(void *arg), void *arg, uint32_t host)
@@ -357,5 +362,6 @@ int __wrap_pthread_join(pthread_t thread, void **result)
 
 	(void)result;
 	sim_wait(&wait);
+	sim.threads[thread].is_joined = 1;
 	return 0;
 }

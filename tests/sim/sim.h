@@ -23,7 +23,7 @@
 
 enum {
 	SIM_PROCESSES = 16,
-	SIM_THREADS = 64,
+	SIM_THREADS = 128,
 	SIM_FDS = 256,       /* of all processes; a number is used once */
 	SIM_FIRST_FD = 1000, /* no real one */
 	SIM_TEXT = 1200,
@@ -40,8 +40,9 @@ enum sim_end {
 
 struct sim_process {
 	enum sim_end end;
-	int64_t frozen_until_ns;  /* SIGSTOP, a page fault, a busy processor */
-	int64_t clogged_until_ns; /* what it sends does not arrive before */
+	int64_t frozen_until_ns;   /* SIGSTOP, a page fault, a busy processor */
+	int64_t clogged_until_ns;  /* what it sends does not arrive before */
+	int64_t no_files_until_ns; /* EMFILE */
 	uint32_t host;
 };
 
@@ -69,6 +70,18 @@ uint64_t sim_draw(uint64_t below);
 void sim_kill(uint32_t process, enum sim_end how);
 int sim_reset(uint32_t process);
 
+/* What goes from one host to the other, or back, arrives then, or SIM_NEVER. */
+void sim_cut(uint32_t a, uint32_t b, int64_t until_ns);
+
+/*
+ * From now on the first packet of some connections is lost; TCP sends it again
+ * after a second.
+ */
+void sim_lose_first_packets(void);
+
+/* The last port that it was given; -1: none. */
+int sim_port_of(uint32_t process);
+
 /* sched.c, for net.c and wrap.c. */
 struct sim_wait {
 	int (*is_over)(const void *arg); /* NULL: only time ends it */
@@ -89,6 +102,7 @@ int sim_net_reset(uint32_t process);
 int sim_is_fd(int fd);
 int sim_socket(int family);
 int sim_eventfd(void);
+int sim_dup(int fd);
 int sim_bind(int fd, const struct sockaddr *name, socklen_t len);
 int sim_listen(int fd);
 int sim_accept(int fd);

@@ -110,7 +110,7 @@ int __wrap_fcntl(int fd, int command, ...)
 	long arg;
 
 	if (sim_is_fd(fd))
-		return 0;
+		return command == F_DUPFD_CLOEXEC ? sim_dup(fd) : 0;
 	va_start(args, command);
 	arg = va_arg(args, long);
 	va_end(args);

@@ -19,6 +19,8 @@
  *   peermem    a GPU's address can be, without one
  *   late       what is written to a dma-buf comes there later than its
  *              completion, but before a read through the device ends
+ *
+ * From when the file exists that GTOPO_SOFT_CUT names, all cables are cut.
  */
 #ifndef SOFT_H
 #define SOFT_H

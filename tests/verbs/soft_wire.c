@@ -84,12 +84,22 @@ static socklen_t soft_address(uint32_t pid, struct sockaddr_un *address)
 					    "soft-verbs-%u", pid));
 }
 
+/* Nothing arrives, nor is sent again, once the file is there. */
+static int soft_is_cut(void)
+{
+	const char *path = getenv("GTOPO_SOFT_CUT");
+
+	return path && !access(path, F_OK);
+}
+
 /* 0, EAGAIN or that nobody is there. */
 static int soft_transmit(uint32_t pid, struct soft_packet *packet)
 {
 	struct sockaddr_un address;
 	socklen_t len = soft_address(pid, &address);
 
+	if (soft_is_cut())
+		return EHOSTUNREACH;
 	packet->from_pid = wire_pid;
 	if (sendto(wire_fd, packet,
 		   offsetof(struct soft_packet, data) + packet->length,
@@ -256,6 +266,8 @@ static int soft_send_all(void)
 		one = soft_qp_send(qp);
 		if (one > 0)
 			qp->silent_ns = 0;
+		if (qp->next != qp->head && soft_is_cut())
+			soft_silence(qp);
 		if (one && done >= 0)
 			done = one;
 		if (qp->silent_ns && qp->qp.state == IBV_QPS_RTS &&

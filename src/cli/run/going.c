@@ -67,14 +67,15 @@ static void gt_going_count(struct gt_going_step *step)
 /* The first of the new job finds the plan, and all others read it. */
 static int gt_going_share_plan(struct gt_going_step *step, struct gt_err *err)
 {
-	unsigned colls = step->sweep->colls;
+	const struct gt_run_replan_want want = {step->sweep->colls,
+						step->sweep->config.invariant};
 	struct gt_world_part *parts = calloc(step->nleft, sizeof(*parts));
 	struct gt_buf text = GT_BUF_INIT;
 	int first = !step->next || !gt_world_rank(step->next);
 	int rc = parts ? GT_OK : gt_err_nomem(err);
 
 	if (!rc && first)
-		rc = gt_run_replan(step->sweep->config.plan, step->gone, colls,
+		rc = gt_run_replan(step->sweep->config.plan, step->gone, &want,
 				   &step->plan, err);
 	if (!rc && first)
 		rc = gt_plan_print(step->plan, &text, err);
@@ -85,7 +86,7 @@ static int gt_going_share_plan(struct gt_going_step *step, struct gt_err *err)
 		rc = gt_plan_parse("the plan that takes over", parts[0].bytes,
 				   parts[0].len, &step->plan, err);
 	if (!rc && !first)
-		rc = gt_run_replan_check(step->plan, colls, err);
+		rc = gt_run_replan_check(step->plan, want.colls, err);
 	gt_buf_release(&text);
 	free(parts);
 	return rc;
@@ -154,6 +155,42 @@ static int gt_going_regroup(struct gt_going_step *step, struct gt_err *err)
 	return gt_going_change_way(step, &why, err);
 }
 
+/*
+ * Another one was lost while the plan was searched for: the old job is where
+ * those that are left find each other again.
+ */
+static int gt_going_try_again(struct gt_going_step *step, struct gt_err *err)
+{
+	struct gt_err why;
+
+	gt_err_init(&why);
+	if (!step->next || !gt_world_failed(step->next, &why))
+		return 0;
+	gt_world_abandon(step->next);
+	gt_plan_free(step->plan);
+	step->next = NULL;
+	step->plan = NULL;
+	step->words.len = 0;
+	memset(step->gone, 0, step->sweep->config.plan->nranks);
+	*err = why;
+	return 1;
+}
+
+/* Each attempt but the last has lost a process, or a connection. */
+static int gt_going_attempts(struct gt_going_step *step, struct gt_err *err)
+{
+	uint32_t left = gt_world_size(step->sweep->config.world);
+	int rc;
+
+	do {
+		rc = gt_going_regroup(step, err);
+		if (rc)
+			return rc;
+		rc = gt_going_share_plan(step, err);
+	} while (rc && left-- && gt_going_try_again(step, err));
+	return rc;
+}
+
 int gt_run_go_on(struct gt_run_going *going, struct gt_run_sweep *sweep,
 		 struct gt_err *err)
 {
@@ -168,11 +205,9 @@ int gt_run_go_on(struct gt_run_going *going, struct gt_run_sweep *sweep,
 		.words = GT_BUF_INIT,
 	};
 	int rc = step.left && step.starts && step.gone
-			 ? gt_going_regroup(&step, err)
+			 ? gt_going_attempts(&step, err)
 			 : gt_err_nomem(err);
 
-	if (!rc)
-		rc = gt_going_share_plan(&step, err);
 	if (!rc) {
 		gt_going_take_over(&step);
 		gt_world_close(old);

@@ -92,7 +92,7 @@ static int gt_replan_machine(const struct gt_plan *plan, enum gt_rates rates,
 }
 
 static int gt_replan_on(struct gt_topo *topo, const struct gt_plan *plan,
-			const char *gpus, enum gt_rates rates,
+			const char *gpus, enum gt_rates rates, int invariant,
 			struct gt_buf *text, struct gt_err *err)
 {
 	struct gt_budget budget = {.deadline_ns =
@@ -100,7 +100,7 @@ static int gt_replan_on(struct gt_topo *topo, const struct gt_plan *plan,
 	struct gt_planner_request request = {
 		.algo = gt_replan_algo(plan),
 		.coll = plan->coll,
-		.invariant = plan->invariant,
+		.invariant = invariant,
 		.rates = rates,
 		.gpus = gpus,
 		.budget = &budget,
@@ -117,7 +117,8 @@ static int gt_replan_on(struct gt_topo *topo, const struct gt_plan *plan,
 
 /* Search the machine; GT_EINPUT or GT_ENO where that brings nothing. */
 static int gt_replan_search(const struct gt_plan *plan, const uint8_t *gone,
-			    struct gt_plan **out, struct gt_err *err)
+			    int invariant, struct gt_plan **out,
+			    struct gt_err *err)
 {
 	enum gt_rates rates = GT_RATES_MEASURED;
 	struct gt_buf gpus = GT_BUF_INIT, text = GT_BUF_INIT;
@@ -134,9 +135,9 @@ static int gt_replan_search(const struct gt_plan *plan, const uint8_t *gone,
 	if (rc)
 		return rc;
 	gt_replan_gpus(plan, gone, &gpus);
-	rc = gpus.failed
-		     ? gt_err_nomem(err)
-		     : gt_replan_on(topo, plan, gpus.text, rates, &text, err);
+	rc = gpus.failed ? gt_err_nomem(err)
+			 : gt_replan_on(topo, plan, gpus.text, rates, invariant,
+					&text, err);
 	if (!rc)
 		rc = gt_plan_parse("the plan that takes over", text.text,
 				   text.len, out, err);
@@ -147,21 +148,22 @@ static int gt_replan_search(const struct gt_plan *plan, const uint8_t *gone,
 }
 
 int gt_run_replan(const struct gt_plan *plan, const uint8_t *gone,
-		  unsigned colls, struct gt_plan **out, struct gt_err *err)
+		  const struct gt_run_replan_want *want, struct gt_plan **out,
+		  struct gt_err *err)
 {
+	int invariant = plan->invariant || want->invariant, rc;
 	struct gt_err why;
-	int rc;
 
 	gt_err_init(&why);
-	if (!gt_replan_search(plan, gone, out, &why)) {
-		if (!gt_run_replan_check(*out, colls, &why))
+	if (!gt_replan_search(plan, gone, invariant, out, &why)) {
+		if (!gt_run_replan_check(*out, want->colls, &why))
 			return GT_OK;
 		gt_plan_free(*out);
 	}
-	rc = gt_plan_survivors(plan, gone, out, err);
+	rc = gt_plan_survivors(plan, gone, invariant, out, err);
 	if (rc)
 		return rc;
-	rc = gt_run_replan_check(*out, colls, err);
+	rc = gt_run_replan_check(*out, want->colls, err);
 	if (rc)
 		gt_plan_free(*out);
 	return rc;

@@ -11,13 +11,20 @@ struct gt_buf;
 struct gt_err;
 struct gt_plan;
 
+/* What the plan has to do. */
+struct gt_run_replan_want {
+	unsigned colls; /* a set of collectives */
+	int invariant;  /* sums as an invariant plan's (plan/ir/plan.h) */
+};
+
 /*
- * Find a plan without the ranks r with gone[r] that serves the collectives in
- * the set.  It has passed gt_plan_check() and gt_simulate(), is for any root,
- * and is the caller's.
+ * Find a plan without the ranks r with gone[r] that does what is wanted.  It
+ * has passed gt_plan_check() and gt_simulate(), is for any root, and is the
+ * caller's.
  */
 int gt_run_replan(const struct gt_plan *plan, const uint8_t *gone,
-		  unsigned colls, struct gt_plan **out, struct gt_err *err);
+		  const struct gt_run_replan_want *want, struct gt_plan **out,
+		  struct gt_err *err);
 
 /* Check it, and simulate the collectives; GT_ENO where it is wrong. */
 int gt_run_replan_check(struct gt_plan *plan, unsigned colls,

@@ -214,6 +214,8 @@ int gt_run_soak(const struct gt_run_sweep *sweep, int64_t duration_ns,
 		.sweep = &own, .going = going, .begin_ns = gt_clock_ns()};
 	int rc = gt_soak_open(&soak, err);
 
+	if (gt_soak_may_go_on(&soak, rc))
+		rc = gt_soak_go_on(&soak, rc, err);
 	if (rc)
 		return rc;
 	rc = gt_soak_all(&soak, duration_ns, err);

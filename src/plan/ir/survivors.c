@@ -292,9 +292,9 @@ static void gt_survivors_channels(struct gt_survivors *s)
 	rings = gt_survivors_rings(s);
 	for (int c = 0; !s->failed && c < GT_NCOLLS; c++) {
 		/* Rings add up from rank to rank. */
-		int by_ring = gt_algo_supports(GT_ALGO_RING, (enum gt_coll)c) &&
-			      !(s->old->invariant &&
-				gt_coll_reduces((enum gt_coll)c));
+		int by_ring =
+			gt_algo_supports(GT_ALGO_RING, (enum gt_coll)c) &&
+			!(plan->invariant && gt_coll_reduces((enum gt_coll)c));
 
 		if (!gt_plan_row(s->old, (enum gt_coll)c, 0))
 			continue;
@@ -313,7 +313,7 @@ static void gt_survivors_channels(struct gt_survivors *s)
 }
 
 int gt_plan_survivors(const struct gt_plan *plan, const uint8_t *gone,
-		      struct gt_plan **out, struct gt_err *err)
+		      int invariant, struct gt_plan **out, struct gt_err *err)
 {
 	struct gt_survivors s = {.old = plan, .plan = gt_plan_new()};
 	int rc = gt_plan_need_even(plan, "going on with fewer ranks", err);
@@ -329,7 +329,7 @@ int gt_plan_survivors(const struct gt_plan *plan, const uint8_t *gone,
 		return rc ? rc : gt_err_nomem(err);
 	}
 	s.plan->coll = plan->coll;
-	s.plan->invariant = plan->invariant;
+	s.plan->invariant = plan->invariant || invariant;
 	s.plan->root =
 		s.news[plan->root] < 0 ? 0 : (uint32_t)s.news[plan->root];
 	s.plan->digest = gt_survivors_text(&s, plan->digest);

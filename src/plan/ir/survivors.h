@@ -17,12 +17,13 @@ struct gt_plan;
  * where it has none there is one in order of rank.  Hops go over the routes of
  * its proof, at rates that the links hold; where it has no routes links are
  * made up, and rates mean nothing.  Collectives that rings cannot do get a mesh
- * of all pairs.
+ * of all pairs.  With `invariant` sums are as an invariant plan's, also where
+ * the plan is none.
  *
  * *out is the caller's and needs gt_plan_check() and gt_simulate().  GT_EINPUT
  * when no rank is left or the plan has a demand.
  */
 int gt_plan_survivors(const struct gt_plan *plan, const uint8_t *gone,
-		      struct gt_plan **out, struct gt_err *err);
+		      int invariant, struct gt_plan **out, struct gt_err *err);
 
 #endif

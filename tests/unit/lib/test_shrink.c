@@ -144,6 +144,27 @@ static void test_ranks_of_one_process(void **state)
 		gtopo_comm_destroy(line[i]);
 }
 
+/*
+ * Sums are wanted in one order, which the plan's rings do not keep, nor would
+ * rings of what is left.
+ */
+static void test_sums_stay_in_order(void **state)
+{
+	static const int three[] = {3};
+	struct gtopo_comm *line[2];
+	struct want want = everybody(8);
+
+	(void)state;
+	line[0] = create(GTOPO_INVARIANT);
+	assert_non_null(line[0]);
+	line[1] = shrink(line[0], three, 1, 0);
+	assert_non_null(line[1]);
+	want = without(&want, 3, 4);
+	assert_int_equal(is_right(line, 1, &want), 0);
+	gtopo_comm_destroy(line[1]);
+	gtopo_comm_destroy(line[0]);
+}
+
 /* An operation hangs, as one rank does not call it. */
 static void test_what_hangs_ends(void **state)
 {
@@ -273,6 +294,47 @@ static int lose_two(int me, int processes, int victim)
 	return 0;
 }
 
+/*
+ * A communicator beside has the same ranks in each process; of them some have
+ * fewer than others.
+ */
+static int is_right_beside(struct gtopo_comm **line, const struct want *want)
+{
+	struct gtopo_config config = GTOPO_CONFIG_INIT;
+	static int32_t in[MOST][COUNT], out[MOST][COUNT];
+	struct gtopo_comm *beside;
+	char path[4096], message[512] = "";
+	int first, count, first_beside, count_beside, rc = 0;
+
+	config.plan = gt_test_path(
+		path, "tests/cases/plan/good/tree5-allreduce/plan.json");
+	config.timeout_ms = LIMIT_MS;
+	config.beside = line[1];
+	if (gtopo_comm_create(&config, &beside, message, sizeof(message))) {
+		fprintf(stderr, "# %s\n", message);
+		return 20;
+	}
+	gtopo_comm_local(line[1], &first, &count);
+	gtopo_comm_local(beside, &first_beside, &count_beside);
+	if (first != first_beside || count != count_beside)
+		rc = 21;
+	for (int r = first; !rc && r < first + count; r++) {
+		for (int i = 0; i < COUNT; i++)
+			in[r][i] = r + i;
+		if (gtopo_allreduce(beside, r, in[r], out[r], COUNT,
+				    GTOPO_INT32, GTOPO_SUM))
+			rc = 22;
+	}
+	if (!rc && gtopo_wait(beside, GTOPO_ALL_RANKS, -1))
+		rc = 23;
+	for (int r = first; !rc && r < first + count; r++)
+		for (int i = 0; i < COUNT; i++)
+			if (out[r][i] != 0 + 1 + 2 + 3 + 4 + 5 * i)
+				rc = 24;
+	gtopo_comm_destroy(beside);
+	return rc ? rc : is_right(line, 1, want);
+}
+
 /* All of process 1's ranks are excluded, and one of process 2's. */
 static int exclude(int me, int processes, int unused)
 {
@@ -290,6 +352,8 @@ static int exclude(int me, int processes, int unused)
 	if (me != 1) {
 		line[1] = shrink(line[0], excluded, 3, 0);
 		rc = line[1] ? is_right(line, 1, &want) : 11;
+		if (!rc)
+			rc = is_right_beside(line, &want);
 	}
 	if (!rc)
 		rc = is_right(line, 0, &all);
@@ -382,6 +446,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ranks_of_one_process),
+		cmocka_unit_test(test_sums_stay_in_order),
 		cmocka_unit_test(test_what_hangs_ends),
 		cmocka_unit_test(test_what_makes_no_sense),
 		cmocka_unit_test(test_processes_are_killed),

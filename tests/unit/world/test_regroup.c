@@ -218,12 +218,50 @@ static void test_a_stopped_one_does_not_go_on_alone(void **state)
 	}
 }
 
+/* One has left, in peace, and is not excluded. */
+static int part_leave(struct gt_world *world, struct gt_err *err)
+{
+	uint32_t me = gt_world_rank(world), left[JOB_MOST], want[JOB_MOST], n;
+	int rc = gt_world_allgather(world, NULL, 0, NULL, err);
+
+	if (rc || first_victims >> me & 1) {
+		gt_world_close(world);
+		_exit(-rc);
+	}
+	rc = go_on(&world, left, &n, err);
+	if (!rc)
+		rc = is_right(world, me, left, n, want,
+			      others(first_victims, 4, want), err);
+	if (!rc)
+		rc = gt_world_allgather(world, NULL, 0, NULL, err);
+	gt_world_close(world);
+	_exit(-rc);
+}
+
+static void test_one_has_left(void **state)
+{
+	struct job job;
+
+	(void)state;
+	how = (struct gt_regroup){.timeout_ns = 2000000000};
+	for (uint32_t victim = 0; victim < 4; victim += 3) {
+		first_victims = 1u << victim;
+		job_prepare(&job, 4, 2000000000, "127.0.0.1");
+		job.config.has_door = 1;
+		job_start(&job, part_leave);
+		job_wait(&job);
+		for (uint32_t r = 0; r < 4; r++)
+			assert_int_equal(job.status[r], 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_any_are_lost),
 		cmocka_unit_test(test_some_are_excluded),
 		cmocka_unit_test(test_a_stopped_one_does_not_go_on_alone),
+		cmocka_unit_test(test_one_has_left),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
