@@ -14,8 +14,10 @@
  * c2c=10 c2c_mbs=45000 c2c_down=3 are its links to the processor.
  * `system driver=550.54 cuda=12040` is said of all, `system count=999` makes
  * counting fail so, and fail=15 after `gpu` what is asked once there is a
- * handle.
+ * handle.  xid=79 is one event that this GPU has, events=3 makes asking for
+ * them fail so.
  */
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +28,7 @@ enum {
 	FAKE_MAX = 16,
 	FAKE_INVALID = 2,
 	FAKE_NOT_SUPPORTED = 3,
+	FAKE_TIMEOUT = 10,
 	FAKE_LOST = 15,
 };
 
@@ -35,7 +38,8 @@ struct gt_nvml_device {
 	char name[96];
 	char uuid[48], vbios[32], p2p[96];
 	unsigned id, sm, gen, gpu_gen, width, cur_gen, cur_width, mbps, down;
-	unsigned mig, nvlink, remote_type, fail, c2c, c2c_mbs, c2c_down;
+	unsigned xid, events, mig, nvlink, remote_type, fail, c2c, c2c_mbs,
+		c2c_down;
 	unsigned nlinks;
 	char remote[GT_NVML_LINKS_MAX][16];
 };
@@ -82,6 +86,8 @@ static void fake_word(struct gt_nvml_device *gpu, const char *key,
 		{"count", &fake_count},
 		{"fail", &gpu->fail},
 		{"c2c", &gpu->c2c},
+		{"xid", &gpu->xid},
+		{"events", &gpu->events},
 		{"c2c_mbs", &gpu->c2c_mbs},
 		{"c2c_down", &gpu->c2c_down},
 		{"links", links},
@@ -367,4 +373,41 @@ int nvmlDeviceGetFieldValues(struct gt_nvml_device *gpu, int n,
 	for (int i = 0; i < n; i++)
 		fields[i].result = fake_field(gpu, &fields[i]);
 	return GT_NVML_SUCCESS;
+}
+
+/* What tests/gpu/xid.c asks for: nvmlEventData_t and its calls. */
+struct fake_event {
+	struct gt_nvml_device *gpu;
+	unsigned long long type, data;
+	unsigned gpu_instance, compute_instance;
+};
+
+int nvmlEventSetCreate(void **set);
+int nvmlDeviceRegisterEvents(struct gt_nvml_device *gpu,
+			     unsigned long long types, void *set);
+int nvmlEventSetWait_v2(void *set, struct fake_event *event, unsigned wait_ms);
+
+int nvmlEventSetCreate(void **set)
+{
+	*set = fake;
+	return GT_NVML_SUCCESS;
+}
+
+int nvmlDeviceRegisterEvents(struct gt_nvml_device *gpu,
+			     unsigned long long types, void *set)
+{
+	return types && set ? (int)gpu->events : FAKE_INVALID;
+}
+
+int nvmlEventSetWait_v2(void *set, struct fake_event *event, unsigned wait_ms)
+{
+	for (unsigned i = 0; set && i < fake_n; i++)
+		if (fake[i].xid) {
+			*event = (struct fake_event){.gpu = &fake[i],
+						     .data = fake[i].xid};
+			fake[i].xid = 0;
+			return GT_NVML_SUCCESS;
+		}
+	poll(NULL, 0, (int)wait_ms);
+	return FAKE_TIMEOUT;
 }
