@@ -31,6 +31,7 @@ static long fail_at;
 static uintptr_t first, end;
 static pid_t parent;
 static atomic_long *count; /* shared with forked processes; NULL: not yet */
+static atomic_int ends;    /* this process has left main() */
 
 /* The program is the first object that is listed. */
 static int note_program(struct dl_phdr_info *info, size_t size, void *unused)
@@ -61,6 +62,12 @@ static void *real(const char *name)
 	return &function;
 }
 
+/* What is linked to the program to count its lines opens files as well. */
+static void stop(void)
+{
+	atomic_store(&ends, 1);
+}
+
 static int begin(int argc, char **argv, char **envp)
 {
 	const char *at = getenv("FAIL_AT"), *call = getenv("FAIL_CALL");
@@ -74,6 +81,7 @@ static int begin(int argc, char **argv, char **envp)
 			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (shared != MAP_FAILED)
 		count = shared;
+	atexit(stop);
 	return real_main(argc, argv, envp);
 }
 
@@ -105,7 +113,8 @@ static int fails(const char *name, const void *caller, int error)
 {
 	uintptr_t at = (uintptr_t)caller;
 
-	if (!count || at < first || at >= end || strcmp(name, wanted) != 0 ||
+	if (!count || atomic_load(&ends) || at < first || at >= end ||
+	    strcmp(name, wanted) != 0 ||
 	    atomic_fetch_add(count, 1) + 1 != fail_at)
 		return 0;
 	errno = error;
