@@ -26,7 +26,7 @@ struct gt_digest {
 	int shape;
 	const char **lines;
 	uint32_t nlines, room;
-	int failed; /* memory ran out in a word, without which a line is another */
+	int failed; /* memory ran out for a part of a line */
 };
 
 /*
