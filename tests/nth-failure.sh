@@ -6,10 +6,10 @@
 # calls by commands: how many there are, tried, status 3, and the usual answer.
 #
 # GTOPO_NTH is how many numbers of each call and command are tried, the first
-# ones and then at equal steps; 0: all; 3 where it is not set.  GTOPO_NTH_ONLY is
+# ones and then at equal steps; 0: all; 2 where it is not set.  GTOPO_NTH_ONLY is
 # an expression for the commands that are tried.
 set -uo pipefail
-most=${GTOPO_NTH:-3}
+most=${GTOPO_NTH:-2}
 : "${GTOPO:?the program}"
 src=$(cd "${GTOPO_SRC:-$(dirname "$0")/..}" && pwd)
 built=$(dirname "$GTOPO")/tests
