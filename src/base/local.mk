@@ -25,6 +25,8 @@ gtopo_core_sources += \
 	%D%/json.h \
 	%D%/json_writer.c \
 	%D%/json_writer.h \
+	%D%/must.c \
+	%D%/must.h \
 	%D%/rat.c \
 	%D%/rat.h \
 	%D%/tar.c \

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/must.h"
 #include "base/text.h"
 
 /* Cut what all have told into one part for each process; 0: it is malformed. */
@@ -73,6 +74,9 @@ int gt_world_allgather(struct gt_world *world, const void *bytes, size_t len,
 				  "the most",
 				  len, GT_WORLD_PART_MOST_BYTES);
 	pthread_mutex_lock(&world->mutex);
+	/* A process has one round at a time; one that failed is the last. */
+	GT_MUST(world->round == world->last_round ||
+		atomic_load(&world->failed));
 	world->round++;
 	gt_world_tell(world, bytes, len);
 	gt_world_wake(world);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/must.h"
 
 /*
  * So many of the processes that are silent are named, which leaves room for
@@ -54,6 +55,8 @@ void gt_root_enter(void *arg, struct gt_wire *wire,
 	member->wire = *wire;
 	member->state = GT_MEMBER_HERE;
 	world->nhere++;
+	/* Each number is given once, and one of them is process 0's own. */
+	GT_MUST(world->nhere <= world->config.size);
 	end.bytes = (uint32_t)strlen(world->why);
 	end.payload = world->why;
 	if (failed)
@@ -68,6 +71,8 @@ static void gt_root_spread(struct gt_world *world)
 	struct gt_member *member;
 	uint32_t len;
 
+	/* Others may be a round ahead, but not without process 0's own part. */
+	GT_MUST(world->round == world->last_round + 1);
 	world->all.len = 0;
 	for (uint32_t r = 0; r < world->config.size; r++) {
 		member = &world->members[r];

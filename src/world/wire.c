@@ -8,6 +8,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/must.h"
+
 enum { GT_WIRE_READ_BYTES = 64 << 10 };
 
 void gt_wire_init(struct gt_wire *wire, int fd)
@@ -27,6 +29,8 @@ void gt_wire_close(struct gt_wire *wire)
 /* Remove the bytes that have been dealt with, so that buffers stay small. */
 static void gt_wire_shift(struct gt_buf *buf, size_t *at)
 {
+	/* Nothing is dealt with before it has come. */
+	GT_MUST(*at <= buf->len);
 	if (!*at)
 		return;
 	memmove(buf->text, buf->text + *at, buf->len - *at);

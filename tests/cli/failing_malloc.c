@@ -45,6 +45,12 @@ static int note_program(struct dl_phdr_info *info, size_t size, void *unused)
 	return 1;
 }
 
+/* What is linked to the program to count its lines asks for memory as well. */
+static void stop(void)
+{
+	atomic_store(&started, 0);
+}
+
 static int begin(int argc, char **argv, char **envp)
 {
 	const char *at = getenv("FAIL_AT");
@@ -52,6 +58,7 @@ static int begin(int argc, char **argv, char **envp)
 	fail_at = at ? atol(at) : 0;
 	if (getenv("FAIL_OWN"))
 		dl_iterate_phdr(note_program, NULL);
+	atexit(stop);
 	atomic_store(&started, 1);
 	return real_main(argc, argv, envp);
 }
@@ -72,7 +79,7 @@ __attribute__((destructor)) static void tell(void)
 	const char *name = getenv("FAIL_COUNT");
 	FILE *file;
 
-	atomic_store(&started, 0);
+	stop();
 	file = name ? fopen(name, "w") : NULL;
 	if (!file)
 		return;

@@ -14,8 +14,11 @@
  * c2c=10 c2c_mbs=45000 c2c_down=3 are its links to the processor.
  * `system driver=550.54 cuda=12040` is said of all, `system count=999` makes
  * counting fail so, and fail=15 after `gpu` what is asked once there is a
- * handle.
+ * handle.  xid=79 is one event that this GPU has, events=3 makes asking for
+ * them fail so.  With FAIL_CALL=nvml, call number FAIL_AT fails; how many there
+ * were is written into FAIL_COUNT with ".nvml" behind its name.
  */
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +29,8 @@ enum {
 	FAKE_MAX = 16,
 	FAKE_INVALID = 2,
 	FAKE_NOT_SUPPORTED = 3,
+	FAKE_TIMEOUT = 10,
+	FAKE_UNKNOWN = 999,
 	FAKE_LOST = 15,
 };
 
@@ -35,7 +40,8 @@ struct gt_nvml_device {
 	char name[96];
 	char uuid[48], vbios[32], p2p[96];
 	unsigned id, sm, gen, gpu_gen, width, cur_gen, cur_width, mbps, down;
-	unsigned mig, nvlink, remote_type, fail, c2c, c2c_mbs, c2c_down;
+	unsigned xid, events, mig, nvlink, remote_type, fail, c2c, c2c_mbs,
+		c2c_down;
 	unsigned nlinks;
 	char remote[GT_NVML_LINKS_MAX][16];
 };
@@ -45,6 +51,7 @@ static unsigned fake_n;
 static int fake_init;
 static char fake_driver[32];
 static unsigned fake_cuda, fake_count;
+static long fake_calls;
 
 /* The interface that nvml.h declares as pointers. */
 #define FAKE_PROTOTYPE(needed, member, symbol, parameters)                     \
@@ -82,6 +89,8 @@ static void fake_word(struct gt_nvml_device *gpu, const char *key,
 		{"count", &fake_count},
 		{"fail", &gpu->fail},
 		{"c2c", &gpu->c2c},
+		{"xid", &gpu->xid},
+		{"events", &gpu->events},
 		{"c2c_mbs", &gpu->c2c_mbs},
 		{"c2c_down", &gpu->c2c_down},
 		{"links", links},
@@ -138,12 +147,37 @@ static void fake_line(char *line)
 		fake_n++;
 }
 
+/* Is this the call that is to fail? */
+static int fake_fails(void)
+{
+	const char *call = getenv("FAIL_CALL"), *at = getenv("FAIL_AT");
+
+	return ++fake_calls == (at ? atol(at) : 0) && call &&
+	       !strcmp(call, "nvml");
+}
+
+__attribute__((destructor)) static void fake_tell(void)
+{
+	const char *name = getenv("FAIL_COUNT");
+	char path[4096];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s.nvml", name ? name : "");
+	file = name ? fopen(path, "we") : NULL;
+	if (!file)
+		return;
+	fprintf(file, "nvml %ld\n", fake_calls);
+	fclose(file);
+}
+
 int nvmlInit_v2(void)
 {
 	const char *path = getenv("GTOPO_FAKE_NVML");
 	FILE *file = path ? fopen(path, "re") : NULL;
 	char line[1024];
 
+	if (fake_fails())
+		return FAKE_UNKNOWN;
 	if (!file)
 		return 9;
 	fake_n = 0;
@@ -155,6 +189,8 @@ int nvmlInit_v2(void)
 
 int nvmlShutdown(void)
 {
+	if (fake_fails())
+		return FAKE_UNKNOWN;
 	return GT_NVML_SUCCESS;
 }
 
@@ -165,12 +201,16 @@ const char *nvmlErrorString(int result)
 
 int nvmlDeviceGetCount_v2(unsigned *n)
 {
+	if (fake_fails())
+		return FAKE_UNKNOWN;
 	*n = fake_n;
 	return (int)fake_count;
 }
 
 int nvmlDeviceGetHandleByIndex_v2(unsigned i, struct gt_nvml_device **gpu)
 {
+	if (fake_fails())
+		return FAKE_UNKNOWN;
 	if (i >= fake_n)
 		return FAKE_INVALID;
 	*gpu = &fake[i];
@@ -180,6 +220,8 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned i, struct gt_nvml_device **gpu)
 int nvmlDeviceGetPciInfo_v3(struct gt_nvml_device *gpu,
 			    struct gt_nvml_pci *info)
 {
+	if (fake_fails())
+		return FAKE_UNKNOWN;
 	memset(info, 0, sizeof(*info));
 	sscanf(gpu->busid, "%x:%x:%x", &info->domain, &info->bus,
 	       &info->device);
@@ -193,6 +235,8 @@ int nvmlDeviceGetPciInfo_v3(struct gt_nvml_device *gpu,
 int nvmlDeviceGetCudaComputeCapability(struct gt_nvml_device *gpu, int *major,
 				       int *minor)
 {
+	if (fake_fails())
+		return FAKE_UNKNOWN;
 	*major = (int)gpu->sm / 10;
 	*minor = (int)gpu->sm % 10;
 	return (int)gpu->fail;
@@ -200,6 +244,8 @@ int nvmlDeviceGetCudaComputeCapability(struct gt_nvml_device *gpu, int *major,
 
 int nvmlDeviceGetName(struct gt_nvml_device *gpu, char *name, unsigned size)
 {
+	if (fake_fails())
+		return FAKE_UNKNOWN;
 	snprintf(name, size, "%s", gpu->name);
 	return GT_NVML_SUCCESS;
 }
@@ -212,29 +258,39 @@ static int fake_text(const char *from, char *to, unsigned size)
 
 int nvmlSystemGetDriverVersion(char *version, unsigned size)
 {
+	if (fake_fails())
+		return FAKE_UNKNOWN;
 	return fake_text(fake_driver, version, size);
 }
 
 int nvmlSystemGetCudaDriverVersion_v2(int *version)
 {
+	if (fake_fails())
+		return FAKE_UNKNOWN;
 	*version = (int)fake_cuda;
 	return fake_cuda ? GT_NVML_SUCCESS : FAKE_NOT_SUPPORTED;
 }
 
 int nvmlDeviceGetUUID(struct gt_nvml_device *gpu, char *uuid, unsigned size)
 {
+	if (fake_fails())
+		return FAKE_UNKNOWN;
 	return fake_text(gpu->uuid, uuid, size);
 }
 
 int nvmlDeviceGetVbiosVersion(struct gt_nvml_device *gpu, char *version,
 			      unsigned size)
 {
+	if (fake_fails())
+		return FAKE_UNKNOWN;
 	return fake_text(gpu->vbios, version, size);
 }
 
 int nvmlDeviceGetMigMode(struct gt_nvml_device *gpu, unsigned *mode,
 			 unsigned *pending)
 {
+	if (fake_fails())
+		return FAKE_UNKNOWN;
 	*mode = *pending = gpu->mig;
 	return gpu->mig == ~0u ? FAKE_NOT_SUPPORTED : GT_NVML_SUCCESS;
 }
@@ -244,6 +300,8 @@ int nvmlDeviceGetP2PStatus(struct gt_nvml_device *from,
 {
 	const char *word = from->p2p;
 
+	if (fake_fails())
+		return FAKE_UNKNOWN;
 	for (long i = to - fake; i > 0 && word; i--) {
 		word = strchr(word, ',');
 		word += word != NULL;
@@ -259,6 +317,8 @@ int nvmlDeviceGetP2PStatus(struct gt_nvml_device *from,
 int nvmlDeviceGetNvLinkVersion(struct gt_nvml_device *gpu, unsigned link,
 			       unsigned *version)
 {
+	if (fake_fails())
+		return FAKE_UNKNOWN;
 	*version = gpu->nvlink;
 	return link < gpu->nlinks && gpu->nvlink ? GT_NVML_SUCCESS
 						 : FAKE_NOT_SUPPORTED;
@@ -267,6 +327,8 @@ int nvmlDeviceGetNvLinkVersion(struct gt_nvml_device *gpu, unsigned link,
 int nvmlDeviceGetNvLinkRemoteDeviceType(struct gt_nvml_device *gpu,
 					unsigned link, int *type)
 {
+	if (fake_fails())
+		return FAKE_UNKNOWN;
 	*type = (int)gpu->remote_type;
 	return link < gpu->nlinks && gpu->remote_type != ~0u
 		       ? GT_NVML_SUCCESS
@@ -282,34 +344,46 @@ static int fake_number(unsigned from, unsigned *to)
 int nvmlDeviceGetGpuMaxPcieLinkGeneration(struct gt_nvml_device *gpu,
 					  unsigned *gen)
 {
+	if (fake_fails())
+		return FAKE_UNKNOWN;
 	return fake_number(gpu->gpu_gen, gen);
 }
 
 int nvmlDeviceGetMaxPcieLinkGeneration(struct gt_nvml_device *gpu,
 				       unsigned *gen)
 {
+	if (fake_fails())
+		return FAKE_UNKNOWN;
 	return fake_number(gpu->gen, gen);
 }
 
 int nvmlDeviceGetMaxPcieLinkWidth(struct gt_nvml_device *gpu, unsigned *width)
 {
+	if (fake_fails())
+		return FAKE_UNKNOWN;
 	return fake_number(gpu->width, width);
 }
 
 int nvmlDeviceGetCurrPcieLinkGeneration(struct gt_nvml_device *gpu,
 					unsigned *gen)
 {
+	if (fake_fails())
+		return FAKE_UNKNOWN;
 	return fake_number(gpu->cur_gen, gen);
 }
 
 int nvmlDeviceGetCurrPcieLinkWidth(struct gt_nvml_device *gpu, unsigned *width)
 {
+	if (fake_fails())
+		return FAKE_UNKNOWN;
 	return fake_number(gpu->cur_width, width);
 }
 
 int nvmlDeviceGetNvLinkCapability(struct gt_nvml_device *gpu, unsigned link,
 				  int what, unsigned *value)
 {
+	if (fake_fails())
+		return FAKE_UNKNOWN;
 	if (link >= gpu->nlinks || what != GT_NVML_CAP_P2P)
 		return FAKE_INVALID;
 	*value = 1;
@@ -319,6 +393,8 @@ int nvmlDeviceGetNvLinkCapability(struct gt_nvml_device *gpu, unsigned link,
 int nvmlDeviceGetNvLinkState(struct gt_nvml_device *gpu, unsigned link,
 			     int *active)
 {
+	if (fake_fails())
+		return FAKE_UNKNOWN;
 	if (link >= gpu->nlinks)
 		return FAKE_INVALID;
 	*active = link == gpu->down ? 0 : GT_NVML_ENABLED;
@@ -328,6 +404,8 @@ int nvmlDeviceGetNvLinkState(struct gt_nvml_device *gpu, unsigned link,
 int nvmlDeviceGetNvLinkRemotePciInfo_v2(struct gt_nvml_device *gpu,
 					unsigned link, struct gt_nvml_pci *info)
 {
+	if (fake_fails())
+		return FAKE_UNKNOWN;
 	if (link >= gpu->nlinks)
 		return FAKE_INVALID;
 	memset(info, 0, sizeof(*info));
@@ -364,7 +442,52 @@ static int fake_field(struct gt_nvml_device *gpu, struct gt_nvml_field *field)
 int nvmlDeviceGetFieldValues(struct gt_nvml_device *gpu, int n,
 			     struct gt_nvml_field *fields)
 {
+	if (fake_fails())
+		return FAKE_UNKNOWN;
 	for (int i = 0; i < n; i++)
 		fields[i].result = fake_field(gpu, &fields[i]);
 	return GT_NVML_SUCCESS;
+}
+
+/* What tests/gpu/xid.c asks for: nvmlEventData_t and its calls. */
+struct fake_event {
+	struct gt_nvml_device *gpu;
+	unsigned long long type, data;
+	unsigned gpu_instance, compute_instance;
+};
+
+int nvmlEventSetCreate(void **set);
+int nvmlDeviceRegisterEvents(struct gt_nvml_device *gpu,
+			     unsigned long long types, void *set);
+int nvmlEventSetWait_v2(void *set, struct fake_event *event, unsigned wait_ms);
+
+int nvmlEventSetCreate(void **set)
+{
+	if (fake_fails())
+		return FAKE_UNKNOWN;
+	*set = fake;
+	return GT_NVML_SUCCESS;
+}
+
+int nvmlDeviceRegisterEvents(struct gt_nvml_device *gpu,
+			     unsigned long long types, void *set)
+{
+	if (fake_fails())
+		return FAKE_UNKNOWN;
+	return types && set ? (int)gpu->events : FAKE_INVALID;
+}
+
+int nvmlEventSetWait_v2(void *set, struct fake_event *event, unsigned wait_ms)
+{
+	if (fake_fails())
+		return FAKE_UNKNOWN;
+	for (unsigned i = 0; set && i < fake_n; i++)
+		if (fake[i].xid) {
+			*event = (struct fake_event){.gpu = &fake[i],
+						     .data = fake[i].xid};
+			fake[i].xid = 0;
+			return GT_NVML_SUCCESS;
+		}
+	poll(NULL, 0, (int)wait_ms);
+	return FAKE_TIMEOUT;
 }

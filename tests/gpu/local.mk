@@ -1,5 +1,8 @@
 # What needs GPUs.  run.sh does everything and skips where there are none;
 # HACKING.md says how to run it on a machine that has only the binaries.
+check_PROGRAMS += %D%/xid
+%C%_xid_LDADD = -ldl
+cli_tests += %D%/xid_cases.sh
 if HAVE_CUDA
 check_PROGRAMS += %D%/face %D%/library %D%/matrix
 %C%_library_SOURCES = %D%/library.c %D%/library.h %D%/library_fault.c \
@@ -19,4 +22,4 @@ EXTRA_DIST += %D%/run.sh %D%/blocks.sh %D%/clients.py %D%/clients.sh \
 	%D%/face_torch.py %D%/frame.sh \
 	%D%/library.sh \
 	%D%/process.sh %D%/processes.sh %D%/race.sh %D%/shared.sh \
-	%D%/staged.sh %D%/verbs.sh
+	%D%/staged.sh %D%/verbs.sh %D%/xid.sh %D%/xid_cases.sh

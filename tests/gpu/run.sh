@@ -12,7 +12,7 @@
 # files for others: so it can be run in parts.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-for part in frame blocks staged shared library process processes verbs race; do
+for part in frame xid blocks staged shared library process processes verbs race; do
 	# shellcheck disable=SC1090
 	. "$here/$part.sh"
 done
@@ -20,6 +20,7 @@ done
 : >"$log"
 : >"$out/checks.txt"
 say "# $(nvidia-smi -L | head -n 1 | sed 's/ (UUID.*//'), $gpus GPUs, $commit"
+xid_begin
 [ "$gpus" -gt 1 ] || shared
 check 30 "detect" 0 "$gtopo" detect -o "$out/machine.xml"
 check 30 "detect --measure in 20 s" 0 \
@@ -35,11 +36,12 @@ for n in $(printf '%s\n' 2 "$gpus" | sort -nu); do
 	check 60 "stopped ranks of $n are named" 0 "$matrix" fault "$n" 55
 	blocks_of "$n"
 done
-library_checks
-process_checks
-processes_checks
-staged_checks
-verbs_checks
-launcher_checks
-[ -z "$full" ] || long_checks
+xid_look "engine"
+part library_checks
+part process_checks
+part processes_checks
+part staged_checks
+part verbs_checks
+part launcher_checks
+[ -z "$full" ] || part long_checks
 finish

@@ -138,9 +138,10 @@ shared() {
 		check 30 "a stalled rank of $n" 3 "${share[@]}" -b 1M -e 1M \
 			--inject stall:1 --timeout 1s
 	done
-	[ -z "$dgx" ] || shared_processes
-	shared_face
-	staged_shared
+	xid_look "engine"
+	[ -z "$dgx" ] || part shared_processes
+	part shared_face
+	part staged_shared
 	face_torch 2
 	words='the plan is for 2 GPUs'
 	[ -z "$dgx" ] || check 20 "2 ranks on 1 GPU" 2 "$gtopo" run \
@@ -152,5 +153,6 @@ shared() {
 				"$matrix" bits "$n" 240
 		done
 	fi
+	xid_look "the rest"
 	finish
 }

@@ -33,6 +33,7 @@ unit_tests += \
 	%D%/nccl/test_config \
 	%D%/nccl/test_team \
 	%D%/nccl/test_uid \
+	%D%/plan/check/test_check \
 	%D%/plan/check/test_mutate_plan \
 	%D%/plan/cost/test_cost \
 	%D%/plan/ir/test_plan \

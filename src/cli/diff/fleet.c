@@ -90,40 +90,51 @@ static struct gt_fleet *gt_fleet_new(uint32_t n)
 	return NULL;
 }
 
-/* One hash is not proof: the match must be found, too. */
+/*
+ * One hash is not proof: the match must be found, too.  -1 where memory ran
+ * out.
+ */
 static int fleet_is_isomorphic(struct gt_fleet *fleet, uint32_t i, uint32_t j)
 {
-	return fleet->servers[i] && fleet->hashes[i] == fleet->hashes[j] &&
-	       gt_match_is_isomorphic(fleet->servers[i], fleet->servers[j]);
+	if (!fleet->servers[i] || fleet->hashes[i] != fleet->hashes[j])
+		return 0;
+	return gt_match_is_isomorphic(fleet->servers[i], fleet->servers[j]);
 }
 
 /*
  * Puts a file into the group that it belongs to; one that cannot be read is a
  * group of its own.
  */
-static void gt_fleet_add(struct gt_fleet *fleet, uint32_t i)
+static int gt_fleet_add(struct gt_fleet *fleet, uint32_t i, struct gt_err *err)
 {
 	uint32_t g = fleet->servers[i] ? 0 : fleet->ngroups;
+	int same = 0;
 
-	while (g < fleet->ngroups &&
-	       !fleet_is_isomorphic(fleet, fleet->groups[g].first, i))
-		g++;
+	for (; g < fleet->ngroups; g++) {
+		same = fleet_is_isomorphic(fleet, fleet->groups[g].first, i);
+		if (same)
+			break;
+	}
+	if (same < 0)
+		return gt_err_nomem(err);
 	if (g == fleet->ngroups)
 		fleet->groups[fleet->ngroups++].first = i;
 	fleet->groups[g].nfiles++;
 	fleet->group[i] = g;
+	return GT_OK;
 }
 
 /*
  * Makes groups and chooses the norm.  If several groups are the largest, the
  * one of the earliest file is.
  */
-static void gt_fleet_sort(struct gt_fleet *fleet)
+static int gt_fleet_sort(struct gt_fleet *fleet, struct gt_err *err)
 {
 	uint32_t most = 0;
+	int rc = GT_OK;
 
-	for (uint32_t i = 0; i < fleet->nfiles; i++)
-		gt_fleet_add(fleet, i);
+	for (uint32_t i = 0; i < fleet->nfiles && !rc; i++)
+		rc = gt_fleet_add(fleet, i, err);
 	for (uint32_t g = 0; g < fleet->ngroups && !fleet->expected; g++) {
 		const struct gt_fleet_group *group = &fleet->groups[g];
 
@@ -132,6 +143,7 @@ static void gt_fleet_sort(struct gt_fleet *fleet)
 		most = group->nfiles;
 		fleet->norm = g;
 	}
+	return rc;
 }
 
 static int gt_fleet_read_one(struct gt_fleet *fleet,
@@ -165,6 +177,8 @@ static int gt_fleet_read(struct gt_fleet *fleet,
 		if (!rc) {
 			fleet->hashes[i] =
 				gt_device_tree_hash(fleet->servers[i]);
+			if (!fleet->hashes[i])
+				return gt_err_nomem(err);
 			ngood++;
 			continue;
 		}
@@ -193,9 +207,10 @@ static int gt_fleet_run(struct gt_fleet *fleet,
 	if (!rc && !gt_name_list_of_files(fleet->arena, ask->files,
 					  fleet->nfiles, fleet->names))
 		rc = gt_err_nomem(err);
+	if (!rc)
+		rc = gt_fleet_sort(fleet, err);
 	if (rc)
 		return rc;
-	gt_fleet_sort(fleet);
 	norm = fleet->servers[fleet->groups[fleet->norm].first];
 	for (uint32_t g = 0; g < fleet->ngroups && !rc; g++) {
 		struct gt_fleet_group *group = &fleet->groups[g];

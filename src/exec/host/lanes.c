@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/must.h"
 #include "plan/lower/layout.h"
 #include "plan/lower/lower.h"
 #include "plan/ir/plan.h"
@@ -249,6 +250,8 @@ static int gt_lanes_connect(struct gt_engine *engine, struct gt_err *err)
 	for (uint32_t r = engine->first; !rc && r < engine->end; r++)
 		for (uint32_t l = 0; !rc && l < engine->nlanes; l++)
 			rc = gt_lane_connect(engine, r, l, &at, err);
+	/* What was counted has room for all that is connected. */
+	GT_MUST(at <= n);
 	return rc ? rc : gt_process_group_connect(&engine->group, &shape, err);
 }
 
@@ -357,6 +360,8 @@ static int gt_lanes_scratch_all(struct gt_engine *engine, struct gt_err *err)
 	bytes = 0;
 	for (uint32_t i = 0; i < engine->row->nchannels; i++)
 		bytes = gt_lanes_scratch(engine, i, bytes);
+	/* No more is handed out than was measured. */
+	GT_MUST(bytes <= engine->scratch_bytes);
 	return GT_OK;
 }
 

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/cpus.h"
 #include "base/err.h"
+#include "base/must.h"
 
 enum {
 	GT_HOST_STACK_BYTES = 512 << 10,
@@ -71,10 +72,12 @@ static void gt_rank_idle(struct gt_host_rank *rank, uint32_t polls,
 static void gt_rank_meet(struct gt_host_rank *rank)
 {
 	struct gt_engine *engine = rank->engine;
-	uint32_t seen, polls = 0;
+	uint32_t seen, polls = 0, arrived;
 
-	if (atomic_fetch_add(&engine->arrived, 1) + 1 ==
-	    gt_host_nlocal(engine)) {
+	arrived = atomic_fetch_add(&engine->arrived, 1) + 1;
+	/* Who comes twice would start the others before all are there. */
+	GT_MUST(arrived <= gt_host_nlocal(engine));
+	if (arrived == gt_host_nlocal(engine)) {
 		atomic_store(&engine->start_ns, gt_clock_ns());
 		gt_host_ring_all(engine);
 	}

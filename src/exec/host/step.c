@@ -5,6 +5,7 @@
 #include "exec/host/host.h"
 
 #include "base/clock.h"
+#include "base/must.h"
 #include "exec/host/reduce.h"
 #include "exec/trace/trace.h"
 
@@ -69,9 +70,12 @@ static void gt_step_post(const struct gt_host_rank *rank,
 
 		if (!(operand->flags & GT_OPERAND_POST))
 			continue;
-		if (i < step->nsrc)
+		if (i < step->nsrc) {
+			/* The slot was waited for, here or in a step before. */
+			GT_MUST(end->at < end->seen);
 			gt_fifo_received(end);
-		else {
+		} else {
+			GT_MUST(end->at - end->seen < end->nslots);
 			if (end->lengths)
 				gt_step_note(rank, lane, step, operand);
 			gt_fifo_sent(end);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/must.h"
 
 static int gt_proxied_fifo_order(const void *a, const void *b)
 {
@@ -90,6 +91,8 @@ struct gt_fifo_end gt_proxied_fifo_make(const struct gt_link_shape *shape,
 		.nslots = shape->nslots,
 	};
 
+	/* Two FIFOs on one cache line would slow each other down. */
+	GT_MUST((uintptr_t)memory % GT_CACHE_LINE_BYTES == 0);
 	gt_fifo_init(end.fifo);
 	*conn->end = end;
 	end.other = rank;

@@ -11,6 +11,7 @@
 
 #include "base/cpus.h"
 #include "base/err.h"
+#include "base/must.h"
 #include "base/thread.h"
 #include "exec/link/proxied_fifo.h"
 
@@ -123,6 +124,8 @@ int gt_proxied_link_start(struct gt_proxied_link *link, const char *device,
 {
 	int rc;
 
+	/* Two proxies would move one slot twice. */
+	GT_MUST(!link->has_thread);
 	atomic_store(&link->stop, 0);
 	rc = gt_thread_start(&link->thread, gt_proxied_link_main, link, err);
 	link->has_thread = !rc;

@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/must.h"
 #include "exec/link/bell.h"
 #include "exec/link/fifo.h"
 #include "exec/link/link.h"
@@ -231,6 +232,9 @@ static int gt_shm_attach(struct gt_shm_link *link,
 				  "rank %u sends to rank %u, which does not "
 				  "receive",
 				  conn->from, conn->to);
+	/* It is mapped, and as large as its owner said when it was heard. */
+	GT_MUST(at->fifos.base &&
+		(number + 1) * gt_shm_stride(shape) <= at->fifos.bytes);
 	base = (char *)at->fifos.base + number * gt_shm_stride(shape);
 	*conn->end = (struct gt_fifo_end){
 		.fifo = (struct gt_fifo *)(void *)base,

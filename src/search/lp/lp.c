@@ -132,11 +132,6 @@ void gt_lp_raise_lower(struct gt_lp *lp, uint32_t column, double lower)
 		all[column] = lower;
 }
 
-void gt_lp_make_equality(struct gt_lp *lp, uint32_t row)
-{
-	Clp_rowLower(lp->model)[row] = Clp_rowUpper(lp->model)[row];
-}
-
 int gt_lp_solve(struct gt_lp *lp)
 {
 	Clp_primal(lp->model, 0);

@@ -25,9 +25,6 @@ uint32_t gt_lp_ncolumns(const struct gt_lp *lp);
 /* Set what columns gain from now on; NULL stands for 0 each. */
 void gt_lp_set_gains(struct gt_lp *lp, const double *gains);
 
-/* From now on the row reaches its upper end. */
-void gt_lp_make_equality(struct gt_lp *lp, uint32_t row);
-
 /* The column's range; HUGE_VAL: no limit. */
 void gt_lp_set_bounds(struct gt_lp *lp, uint32_t column, double lower,
 		      double upper);

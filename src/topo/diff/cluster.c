@@ -69,6 +69,8 @@ static int kind_hashes(const struct gt_cluster *cluster, uint64_t *hashes,
 			return rc;
 		hashes[i] = gt_device_tree_hash(tree);
 		gt_device_tree_free(tree);
+		if (!hashes[i])
+			return gt_err_nomem(err);
 	}
 	return GT_OK;
 }

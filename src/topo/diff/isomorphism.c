@@ -108,7 +108,7 @@ int gt_match_wirings(struct gt_wiring *a, struct gt_wiring *b,
 	int same;
 
 	if (!memory)
-		return 0;
+		return -1;
 	s.colours_a = memory;
 	s.colours_b = memory + n;
 	s.before = memory + 2 * n;
@@ -127,10 +127,13 @@ int gt_match_isomorphic(const struct gt_device_tree *a,
 {
 	struct gt_wiring wiring_a = {0}, wiring_b = {0};
 	uint64_t work = 0;
-	int same = gt_wiring_init(&wiring_a, a) &&
-		   gt_wiring_init(&wiring_b, b) && wiring_a.n == wiring_b.n &&
-		   gt_match_wirings(&wiring_a, &wiring_b, match, &work);
+	int same = -1;
 
+	if (gt_wiring_init(&wiring_a, a) && gt_wiring_init(&wiring_b, b))
+		same = wiring_a.n == wiring_b.n
+			       ? gt_match_wirings(&wiring_a, &wiring_b, match,
+						  &work)
+			       : 0;
 	gt_wiring_release(&wiring_a);
 	gt_wiring_release(&wiring_b);
 	return same;
@@ -147,7 +150,7 @@ int gt_match_is_isomorphic(const struct gt_device_tree *a,
 		return 0;
 	memory = calloc(n, 2 * sizeof(*memory));
 	if (!memory)
-		return 0;
+		return -1;
 	same = gt_match_isomorphic(a, b,
 				   &(struct gt_match){memory, memory + n});
 	free(memory);

@@ -117,12 +117,14 @@ int gt_match_find(const struct gt_device_tree *a,
 		.image = match->image,
 		.back = match->back,
 	};
+	int same = 0;
 
 	memset(m.image, 0xff, m.na * sizeof(*m.image));
 	memset(m.back, 0xff, m.nb * sizeof(*m.back));
-	if (m.na == m.nb && gt_device_tree_hash(a) == gt_device_tree_hash(b) &&
-	    gt_match_isomorphic(a, b, match))
-		return GT_OK;
+	if (m.na == m.nb && gt_device_tree_hash(a) == gt_device_tree_hash(b))
+		same = gt_match_isomorphic(a, b, match);
+	if (same)
+		return same < 0 ? gt_err_nomem(err) : GT_OK;
 	memset(m.image, 0xff, m.na * sizeof(*m.image));
 	memset(m.back, 0xff, m.nb * sizeof(*m.back));
 	return gt_match_alike(&m) ? gt_err_nomem(err) : GT_OK;

@@ -48,19 +48,22 @@ int gt_match_find(const struct gt_device_tree *a,
 
 /*
  * Find the exact match of two wirings, of those devices that are there; 0 where
- * none was found, or too much work was done.  Among equals names decide.  *work
- * grows as in gt_wiring_colour().
+ * none was found, or too much work was done, -1 where memory ran out.  Among
+ * equals names decide.  *work grows as in gt_wiring_colour().
  */
 int gt_match_wirings(struct gt_wiring *a, struct gt_wiring *b,
 		     struct gt_match *match, uint64_t *work);
 
-/* Find the exact match of servers with one hash; 0 where none was found. */
+/*
+ * Find the exact match of servers with one hash; 0 where none was found, -1
+ * where memory ran out.
+ */
 int gt_match_isomorphic(const struct gt_device_tree *a,
 			const struct gt_device_tree *b, struct gt_match *match);
 
 /*
- * Returns whether servers with one hash are the same.  The answer is no where
- * that was not found, or memory ran out: then they only count as two.
+ * Returns whether servers with one hash are the same, -1 where memory ran out.
+ * The answer is no where that was not found: then they only count as two.
  */
 int gt_match_is_isomorphic(const struct gt_device_tree *a,
 			   const struct gt_device_tree *b);

@@ -428,7 +428,8 @@ static int gt_repair_matches(struct gt_repair *r)
 {
 	struct gt_match match = {r->m->image, r->m->back};
 
-	return gt_match_wirings(&r->side[0].w, &r->side[1].w, &match, &r->work);
+	return gt_match_wirings(&r->side[0].w, &r->side[1].w, &match,
+				&r->work) > 0;
 }
 
 /*

@@ -153,5 +153,5 @@ uint64_t gt_device_tree_hash(const struct gt_device_tree *tree)
 					&work);
 	free(colours);
 	gt_wiring_release(&wiring);
-	return hash;
+	return !colours || hash ? hash : 1;
 }

@@ -43,16 +43,23 @@ static int gt_fuse_group(struct gt_fuser *f, uint32_t i, struct gt_err *err)
 	struct gt_device_tree *tree;
 	uint64_t hash;
 	uint32_t k = 0;
+	int same = 0;
 	int rc = gt_device_tree_read(f->fuse->files[i], f->fuse->ignore, &tree,
 				     err);
 
 	if (rc)
 		return rc;
 	hash = gt_device_tree_hash(tree);
-	while (k < f->nkinds &&
-	       (f->kinds[k].hash != hash ||
-		!gt_match_is_isomorphic(f->kinds[k].tree, tree)))
-		k++;
+	for (; k < f->nkinds; k++) {
+		if (f->kinds[k].hash == hash)
+			same = gt_match_is_isomorphic(f->kinds[k].tree, tree);
+		if (same)
+			break;
+	}
+	if (!hash || same < 0) {
+		gt_device_tree_free(tree);
+		return gt_err_nomem(err);
+	}
 	f->kind[i] = k;
 	if (k < f->nkinds) {
 		gt_device_tree_free(tree);

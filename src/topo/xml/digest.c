@@ -26,6 +26,7 @@ struct gt_digest {
 	int shape;
 	const char **lines;
 	uint32_t nlines, room;
+	int failed; /* memory ran out for a part of a line */
 };
 
 /*
@@ -42,6 +43,7 @@ static const char *gt_digest_word(struct gt_digest *digest,
 	if (!text || !*text)
 		return "-";
 	lower = gt_arena_strdup(digest->arena, text);
+	digest->failed |= !lower;
 	for (char *c = lower; c && *c; c++)
 		*c = (char)tolower((unsigned char)*c);
 	return lower ? lower : "-";
@@ -56,6 +58,7 @@ static const char *gt_digest_bus(struct gt_digest *digest,
 	if (!text || digest->shape)
 		return "-";
 	text = gt_bus_id_normalize_dup(digest->arena, text);
+	digest->failed |= !text;
 	return text ? text : "-";
 }
 
@@ -79,10 +82,13 @@ static int gt_digest_add(struct gt_digest *digest, const char *line,
 static const char *gt_digest_kind(struct gt_digest *digest,
 				  const struct gt_xml_elem *pci)
 {
-	return gt_arena_printf(digest->arena, "%s %s:%s",
-			       gt_digest_word(digest, pci, "class"),
-			       gt_digest_word(digest, pci, "vendor"),
-			       gt_digest_word(digest, pci, "device"));
+	const char *kind = gt_arena_printf(
+		digest->arena, "%s %s:%s", gt_digest_word(digest, pci, "class"),
+		gt_digest_word(digest, pci, "vendor"),
+		gt_digest_word(digest, pci, "device"));
+
+	digest->failed |= !kind;
+	return kind ? kind : "-";
 }
 
 /*
@@ -95,7 +101,7 @@ static const char *gt_digest_link(struct gt_digest *digest,
 {
 	const char *speed = gt_xml_attr(pci, "gt_max");
 	const char *width = speed ? strstr(speed, " x") : NULL;
-	char gts[GT_RAT_TEXT_MAX];
+	char gts[GT_RAT_TEXT_MAX], *link;
 
 	if (width)
 		width += 2;
@@ -104,8 +110,10 @@ static const char *gt_digest_link(struct gt_digest *digest,
 		width = gt_xml_attr(pci, "link_width");
 	}
 	gt_rat_print(gt_model_gts(speed ? speed : ""), gts);
-	return gt_arena_printf(digest->arena, "%s %s", gts,
+	link = gt_arena_printf(digest->arena, "%s %s", gts,
 			       width && *width ? width : "0");
+	digest->failed |= !link;
+	return link ? link : "-";
 }
 
 static int gt_digest_nets(struct gt_digest *digest,
@@ -221,8 +229,8 @@ int gt_digest_make(const struct gt_xml_elem *system, int shape,
 	struct gt_digest digest = {.arena = arena, .shape = shape};
 	int rc = gt_digest_walk(&digest, system, err);
 
-	if (rc)
-		return rc;
+	if (rc || digest.failed)
+		return rc ? rc : gt_err_nomem(err);
 	if (digest.nlines)
 		qsort(digest.lines, digest.nlines, sizeof(*digest.lines),
 		      gt_digest_order);

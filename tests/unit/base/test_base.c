@@ -4,9 +4,12 @@
 #include <math.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -16,6 +19,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/json_writer.h"
+#include "base/must.h"
 #include "base/utf8.h"
 #include "base/vec.h"
 #include "base/word.h"
@@ -345,10 +349,40 @@ static void test_utf8(void **state)
 		assert_false(gt_utf8_is_valid(bad[i]));
 }
 
+/* What does not hold is said, with its place, and ends the process. */
+static void test_must(void **unused)
+{
+	char said[256] = "";
+	int ends[2], status;
+	ssize_t len;
+	pid_t child;
+
+	(void)unused;
+	GT_MUST(1 + 1 == 2);
+	assert_int_equal(pipe(ends), 0);
+	child = fork();
+	if (!child) {
+		dup2(ends[1], STDERR_FILENO);
+		signal(SIGABRT, SIG_DFL);
+		setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+		GT_MUST(1 + 1 == 3);
+		_exit(0);
+	}
+	close(ends[1]);
+	len = read(ends[0], said, sizeof(said) - 1);
+	close(ends[0]);
+	assert_true(len > 0);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+	assert_non_null(strstr(said, "test_base.c:"));
+	assert_non_null(strstr(said, "this must hold: 1 + 1 == 3"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_word),
+		cmocka_unit_test(test_must),
 		cmocka_unit_test(test_utf8),
 		cmocka_unit_test(test_err_first_wins),
 		cmocka_unit_test(test_err_is_cut),

@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "exec/link/fd_passing.h"
+#include "exec/link/shared_memory.h"
 #include "world/auth.h"
 #include "world/net.h"
 #include "world/world.h"
@@ -146,11 +147,32 @@ static void test_too_few(void **state)
 	less = 0;
 }
 
+/* Processes of two boots, or of two PID namespaces, are on two hosts. */
+static void test_host_id(void **unused)
+{
+	char id[GT_HOST_ID_MAX], part[128] = "";
+	FILE *boot = fopen("/proc/sys/kernel/random/boot_id", "re");
+	ssize_t len;
+
+	(void)unused;
+	gt_host_id_get(id);
+	assert_non_null(boot);
+	assert_non_null(fgets(part, 37, boot));
+	fclose(boot);
+	assert_int_equal(strlen(part), 36);
+	assert_non_null(strstr(id, part));
+	len = readlink("/proc/self/ns/pid", part, sizeof(part) - 1);
+	assert_true(len > 0);
+	part[len] = '\0';
+	assert_non_null(strstr(id, part));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all_get_all),
 		cmocka_unit_test(test_too_few),
+		cmocka_unit_test(test_host_id),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

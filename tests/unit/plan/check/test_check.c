@@ -1,0 +1,93 @@
+/* Parts of the checker that no plan file reaches, or with few numbers. */
+#include "unit/test.h"
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "plan/check/bounds.h"
+#include "plan/check/check.h"
+#include "plan/ir/plan.h"
+#include "plan/json/json.h"
+
+enum { MOST = 6, TRIES = 400 };
+
+static uint64_t state;
+
+static uint32_t random_below(uint32_t n)
+{
+	state = state * 6364136223846793005u + 1442695040888963407u;
+	return (uint32_t)(state >> 33) % n;
+}
+
+/* The least cost of a ring that ends with ranks order[at..n-1] in any order. */
+static int64_t cheapest(uint32_t n, const int64_t *cost, uint32_t *order,
+			uint32_t at)
+{
+	int64_t least = INT64_MAX, rest;
+
+	if (at == n)
+		return cost[order[n - 1] * n + order[0]];
+	for (uint32_t i = at; i < n; i++) {
+		uint32_t last = order[at - 1], next = order[i];
+
+		order[i] = order[at];
+		order[at] = next;
+		rest = cost[last * n + next] + cheapest(n, cost, order, at + 1);
+		least = rest < least ? rest : least;
+		order[at] = order[i];
+		order[i] = next;
+	}
+	return least;
+}
+
+static void rings_are_cheapest(void **unused)
+{
+	int64_t cost[MOST * MOST], sum;
+	uint32_t order[MOST], all[MOST], n;
+
+	(void)unused;
+	for (int try = 0; try < TRIES; try++) {
+		n = 2 + random_below(MOST - 1);
+		for (uint32_t i = 0; i < n * n; i++)
+			cost[i] = random_below(20);
+		for (uint32_t i = 0; i < n; i++)
+			all[i] = i;
+		sum = gt_ring_cheapest(n, cost, order);
+		assert_int_equal(sum, cheapest(n, cost, all, 1));
+		for (uint32_t i = 0; i < n; i++)
+			sum -= cost[order[i] * n + order[(i + 1) % n]];
+		assert_int_equal(sum, 0);
+	}
+}
+
+/* A search in this process passes a plan on that no reader has looked at. */
+static void routes_lead_to_ranks(void **unused)
+{
+	char path[4096];
+	struct gt_plan *plan;
+	struct gt_plan_route *route;
+	struct gt_err err;
+
+	(void)unused;
+	gt_test_path(path, "tests/cases/plan/good/ring4/plan.json");
+	for (int end = 0; end < 2; end++) {
+		gt_err_init(&err);
+		assert_int_equal(gt_plan_read(path, &plan, &err), 0);
+		assert_true(plan->proof.nroutes > 0);
+		route = &plan->proof.routes[1];
+		*(end ? &route->to : &route->from) = plan->nranks;
+		assert_int_equal(gt_plan_check(plan, &err), GT_ENO);
+		assert_string_equal(err.text,
+				    "does not lead from a rank to another");
+		gt_plan_free(plan);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rings_are_cheapest),
+		cmocka_unit_test(routes_lead_to_ranks),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
