@@ -68,6 +68,64 @@ carried() {
 	[[ $out == *"The two have no peer access (gt_p2p)"* ]]
 }
 
+@test "a plan says which hops are by the host's memory, and the engine's ways" {
+	local coll
+	cd "$BATS_TEST_TMPDIR"
+	for coll in allreduce broadcast reducescatter alltoall; do
+		gtopo search --coll $coll -o plan "$xml/rtx4090-8gpu.xml"
+		python3 - <<-'P'
+			import json
+			plan = json.load(open("plan"))
+			hops = [h for c in plan["channels"] for h in c["hops"]]
+			assert {h["transport"] for h in hops} == {"shm"}
+			assert all(r["staged"] for r in
+			    plan["proof"]["certificate"]["routes"])
+			ways = {s["protocol"] for s in plan["select"]}
+			assert ways <= {"ll", "simple", "ce"} and "ll" in ways
+		P
+		gtopo verify --topology "$xml/rtx4090-8gpu.xml" plan
+	done
+	# The last row of what has no ring is what carries it: copy engines.
+	gtopo predict --coll alltoall -b 16M -e 16M plan | grep -q ' ce '
+	# The plan is of another machine if the GPUs reach each other there.
+	sed 's/ gt_p2p="[^"]*"//' "$xml/rtx4090-8gpu.xml" >open.xml
+	run_split gtopo verify --topology open.xml plan
+	[ "$status" -eq 1 ]
+	gtopo search --coll alltoall -o plan open.xml
+	! grep -q '"shm"\|"staged"' plan
+	run_split gtopo verify --topology "$xml/rtx4090-8gpu.xml" plan
+	[ "$status" -eq 1 ]
+}
+
+# As measured on 2 H200 whose peer access was off: rings in the host's memory
+# between two processes, and a prototype of packets in one shot.
+@test "predictions agree with two H200 through the host's memory" {
+	cd "$BATS_TEST_TMPDIR"
+	shut "$xml/h200-vm-4.xml" >shut.xml
+	gtopo search --gpus 0,1 -o plan shut.xml
+	python3 - <<-'P'
+		import json, math, os, statistics, subprocess
+		K, M = 1 << 10, 1 << 20
+		ring = {K: 19.7, 16 * K: 21.0, 64 * K: 23.5, 256 * K: 29.4,
+		    M: 50.4, 4 * M: 146, 16 * M: 542, 64 * M: 2031, 256 * M: 7688}
+		packets = {K: 5.9, 16 * K: 6.6, 64 * K: 8.4, 256 * K: 21, M: 70}
+		plan = json.load(open("plan"))
+		for name, measured in ("ring", ring), ("one-shot", packets):
+		    row = [s for s in plan["select"] if s["algo"] == name]
+		    last = dict(plan["select"][-1], max_bytes=None)
+		    only = [dict(row[0], max_bytes=1 << 40), last]
+		    json.dump(dict(plan, select=only), open("only", "w"))
+		    said = subprocess.check_output([
+		        os.environ["GTOPO"], "predict", "-b", "1K",
+		        "-e", "256M", "-f", "4", "--json", "only"])
+		    times = {r["bytes"]: r["time_us"]
+		        for r in json.loads(said)["rows"]}
+		    off = [abs(math.log(times[b] / measured[b]))
+		        for b in measured]
+		    assert statistics.median(off) < 0.06 and max(off) < 0.2, off
+	P
+}
+
 @test "some pairs: those that have access keep their routes" {
 	cd "$BATS_TEST_TMPDIR"
 	sed 's/dev="0" sm="89" rank="0" gdr="1"/& gt_p2p="x rwa --- rwa rwa rwa rwa rwa"/' \

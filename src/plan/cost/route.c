@@ -84,10 +84,12 @@ static enum gt_cost_hop gt_cost_kind(const struct gt_plan *plan,
 			? GT_COST_HOP_NET
 			: GT_COST_HOP_NVL;
 
+	if (hop->transport == GT_TRANSPORT_SHM)
+		return GT_COST_HOP_HOST;
 	for (uint32_t i = 0; i < hop->nroute; i++) {
 		const char *kind = plan->links[hop->route[i]].kind;
 
-		for (int k = worst + 1; kind && k < GT_NCOSTHOPS; k++)
+		for (int k = worst + 1; kind && k < GT_COST_HOP_HOST; k++)
 			if (!strcmp(kind, gt_cost_hop_name(k)))
 				worst = k;
 	}
@@ -172,6 +174,7 @@ static int gt_cost_route(const struct gt_cost_routes *r,
 	const struct gt_plan *plan = r->plan;
 	uint32_t most = crossing->hop->nroute;
 
+	route->is_staged = crossing->hop->transport == GT_TRANSPORT_SHM;
 	if (plan->cluster)
 		most += 2 * plan->cluster->nlevels;
 	route->legs = gt_arena_array(r->arena, most, sizeof(*route->legs));
