@@ -62,10 +62,30 @@ carried() {
 	want 0 ""
 	[[ $out == "GPU0 to GPU1: PHB, 4 links, 24 GB/s one way"* ]]
 	[[ $out == *"The two have no peer access (gt_p2p)"* ]]
+	[[ $out == *"With access it would be PIX, 2 links, 24 GB/s one way."* ]]
+	[[ $out != *"Most likely"* ]]
 	run_split gtopo paths --from GPU0 --to GPU4 "$xml/l40s-8gpu-vm.xml"
 	want 0 ""
 	[[ $out == "GPU0 to GPU4: SYS, 5 links, 16 GB/s one way"* ]]
 	[[ $out == *"The two have no peer access (gt_p2p)"* ]]
+}
+
+@test "why there is no peer access, and what it would bring" {
+	local said=$GTOPO_SRC/tests/cases/detect/no-peers/expect.xml
+	cd "$BATS_TEST_TMPDIR"
+	gtopo paths --from GPU0 --to GPU1 "$said" |
+		grep -q '^Most likely, the driver gives no access to this model'
+	gtopo paths --from GPU2 --to GPU1 "$said" |
+		grep -q '^Most likely, the driver gives no access on this chipset'
+	gtopo show "$said" | grep -q 'GPUs do not reach the memory of all others'
+	# What the driver says comes before what the model tells.
+	sed 's/ gt_p2p_why="[^"]*"//' "$said" >unsaid.xml
+	gtopo paths --from GPU0 --to GPU1 unsaid.xml |
+		grep -q '^Most likely, the driver gives GeForce cards no access'
+	gtopo search --explain --algo ring "$xml/l40s-8gpu-vm.xml" -o plan |
+		grep -q '^  peer access between all GPUs: 1.33x, 16 GB/s busbw'
+	gtopo search --explain --algo ring "$xml/pcie-8gpu.xml" -o plan >said
+	! grep -q 'peer access' said
 }
 
 @test "a plan says which hops are by the host's memory, and the engine's ways" {
