@@ -171,6 +171,41 @@ refused() {
 	done
 }
 
+# The engine stages all ranks as soon as two are apart, so NVLinks of islands
+# bring nothing, in what is predicted either.
+@test "islands are predicted as they are carried: through the host's memory" {
+	local name
+	cd "$BATS_TEST_TMPDIR"
+	shut "$xml/dgx-1v.xml" >shut.xml
+	python3 - <<-'P' >islands.xml
+		import re
+		text = open("shut.xml").read()
+		def words(match):
+		    row = match[1].split()
+		    row[row.index("x") ^ 1] = "rwa"
+		    return 'gt_p2p="%s"' % " ".join(row)
+		print(re.sub('gt_p2p="([^"]*)"', words, text), end="")
+	P
+	for name in shut islands; do
+		gtopo search -q --coll alltoall -o "$name.plan" "$name.xml"
+		python3 - "$name.plan" <<-'P'
+			import json, sys
+			plan = json.load(open(sys.argv[1]))
+			mesh = [s for s in plan["select"] if s["protocol"] == "ll"][0]
+			plan["select"] = [dict(mesh, max_bytes=1 << 30),
+			    plan["select"][-1]]
+			json.dump(plan, open(sys.argv[1], "w"))
+		P
+		gtopo predict -b 1K -e 1M -f 32 "$name.plan" |
+			awk '/^ / {print $6}' >"$name.times"
+	done
+	grep -q '"peer"' islands.plan && grep -q '"shm"' islands.plan
+	# Over NVLink one of seven peers would cost nothing.
+	paste shut.times islands.times | awk '
+		NF != 2 || $2 < $1 * 0.95 || $2 > $1 * 1.05 { exit 1 }
+		END { exit NR != 3 }'
+}
+
 @test "a script of its own confirms what links, memories and sockets carry" {
 	local name
 	cd "$BATS_TEST_TMPDIR"
