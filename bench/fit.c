@@ -12,7 +12,8 @@
  *
  * -k keeps the named parameters (base, hop, rate, worker, local; commas
  * between) at their defaults: what measurements hardly depend on they cannot
- * tell.
+ * tell.  Of a plan whose hops go through the host's memory the rate is that of
+ * the way there.
  *
  * "residual" is the mean of |log(predicted / measured)|: 0.05 is 5%.
  */
@@ -60,26 +61,38 @@ static void fit_die(const struct gt_err *err)
 static const char *const fit_names[FIT_N] = {"base", "hop", "rate", "worker",
 					     "local"};
 
+/* The hop that is fitted; the others keep their proportion to it. */
+static enum gt_cost_hop fit_hop(const struct fit *fit)
+{
+	return gt_plan_is_staged(fit->plan) ? GT_COST_HOP_HOST
+					    : GT_COST_HOP_NVL;
+}
+
+static double *fit_rate(const struct fit *fit, struct gt_cost_params *p)
+{
+	return gt_plan_is_staged(fit->plan) ? &p->host_rate : &p->rate;
+}
+
 static struct fit_point fit_defaults(const struct fit *fit)
 {
 	struct gt_cost_params p = gt_cost_default(fit->protocol);
 
-	return (struct fit_point){{log(p.base_us),
-				   log(p.hop_us[GT_COST_HOP_NVL]), log(p.rate),
-				   log(p.worker_gbs), log(p.local_gbs)},
+	return (struct fit_point){{log(p.base_us), log(p.hop_us[fit_hop(fit)]),
+				   log(*fit_rate(fit, &p)), log(p.worker_gbs),
+				   log(p.local_gbs)},
 				  0};
 }
 
 static struct gt_cost_params fit_params(const struct fit *fit,
 					const struct fit_point *point)
 {
-	struct gt_cost_params defaults = gt_cost_default(fit->protocol), p;
-	double hop = exp(point->x[1]) / defaults.hop_us[GT_COST_HOP_NVL];
+	struct gt_cost_params p = gt_cost_default(fit->protocol);
+	double hop = exp(point->x[1]) / p.hop_us[fit_hop(fit)];
 
 	p.base_us = exp(point->x[0]);
 	for (int i = 0; i < GT_NCOSTHOPS; i++)
-		p.hop_us[i] = defaults.hop_us[i] * hop;
-	p.rate = exp(point->x[2]);
+		p.hop_us[i] *= hop;
+	*fit_rate(fit, &p) = exp(point->x[2]);
 	p.worker_gbs = exp(point->x[3]);
 	p.local_gbs = exp(point->x[4]);
 	return p;
@@ -272,9 +285,10 @@ static void fit_print(const struct fit *fit, const struct fit_point *best)
 	for (int i = 0; i < GT_NCOSTHOPS; i++)
 		printf("%s\"%s\": \"%.4f\"", i ? ", " : "", gt_cost_hop_name(i),
 		       p.hop_us[i]);
-	printf("},\n      \"rate\": \"%.4f\",\n      \"worker_gbs\": \"%.4f\","
+	printf("},\n      \"rate\": \"%.4f\",\n      \"host_rate\": \"%.4f\","
+	       "\n      \"worker_gbs\": \"%.4f\","
 	       "\n      \"local_gbs\": \"%.4f\"\n    }\n  },\n",
-	       p.rate, p.worker_gbs, p.local_gbs);
+	       p.rate, p.host_rate, p.worker_gbs, p.local_gbs);
 	printf("  \"rows\": %zu,\n  \"residual\": %.4f\n}\n", fit->nrows,
 	       best->value);
 }

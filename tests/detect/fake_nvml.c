@@ -9,8 +9,9 @@
  * (in one line; "_" in names stands for a blank).  `lost` in place of `gpu`
  * is a GPU that does not answer; `init=18` makes nvmlInit fail so; `down=3`
  * makes link 3 inactive.  uuid=GPU-1, vbios=96.00, mig=1, nvlink=6 (NVML's
- * number of the version), remote_type=2, p2p=x,rwa,r-- (a word a GPU) are what
- * the calls of these names say; without them they are not supported.
+ * number of the version), remote_type=2, p2p=x,rwa,r-- (a word a GPU; a digit
+ * is the status of a refusal, - is 5) are what the calls of these names say;
+ * without them they are not supported.
  * c2c=10 c2c_mbs=45000 c2c_down=3 are its links to the processor.
  * `system driver=550.54 cuda=12040` is said of all, `system count=999` makes
  * counting fail so, and fail=15 after `gpu` what is asked once there is a
@@ -295,6 +296,13 @@ int nvmlDeviceGetMigMode(struct gt_nvml_device *gpu, unsigned *mode,
 	return gpu->mig == ~0u ? FAKE_NOT_SUPPORTED : GT_NVML_SUCCESS;
 }
 
+static int fake_p2p_status(char letter)
+{
+	if (letter >= '0' && letter <= '9')
+		return letter - '0';
+	return letter == '-' ? GT_NVML_P2P_UNSUPPORTED : GT_NVML_P2P_OK;
+}
+
 int nvmlDeviceGetP2PStatus(struct gt_nvml_device *from,
 			   struct gt_nvml_device *to, int index, int *status)
 {
@@ -308,9 +316,8 @@ int nvmlDeviceGetP2PStatus(struct gt_nvml_device *from,
 	}
 	if (!word || strlen(word) < 3)
 		return FAKE_NOT_SUPPORTED;
-	*status = word[index == GT_NVML_P2P_ATOMICS ? 2 : index] == '-'
-			  ? 5
-			  : GT_NVML_P2P_OK;
+	*status =
+		fake_p2p_status(word[index == GT_NVML_P2P_ATOMICS ? 2 : index]);
 	return GT_NVML_SUCCESS;
 }
 

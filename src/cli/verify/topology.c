@@ -184,6 +184,15 @@ static int compare_route(const struct comparison *m,
 	if (from == GT_NONE || to == GT_NONE)
 		return GT_OK;
 	path = gt_paths_get(m->paths, from, to);
+	if (!path->is_staged != !route->is_staged)
+		return gt_plan_wrong(m->plan, at, err,
+				     "the GPUs of ranks %u and %u %s peer "
+				     "access in the topology, the plan has "
+				     "their hop %s the host's memory",
+				     route->from, route->to,
+				     path->is_staged ? "have no" : "have",
+				     route->is_staged ? "through"
+						      : "not through");
 	while (same < route->nlinks && same < path->nhops &&
 	       m->links[route->links[same]] == path->links[same])
 		same++;
@@ -207,11 +216,12 @@ static int compare_routes(const struct comparison *m, struct gt_err *err)
 		     i++) {
 			const struct gt_plan_hop *hop =
 				&m->plan->channels[c].hops[i];
-			struct gt_plan_route route = {hop->from, hop->to,
+			int staged = hop->transport == GT_TRANSPORT_SHM;
+			struct gt_plan_route route = {hop->from,   hop->to,
 						      hop->charge, hop->nroute,
-						      hop->route};
+						      hop->route,  staged};
 
-			if (hop->transport == GT_TRANSPORT_PEER &&
+			if ((hop->transport == GT_TRANSPORT_PEER || staged) &&
 			    !hop->network)
 				rc = compare_route(
 					m, &route,

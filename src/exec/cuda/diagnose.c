@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "exec/cuda/device/state.h"
+#include "exec/cuda/p2p/detour.h"
 #include "plan/ir/plan.h"
 
 /*
@@ -84,6 +85,26 @@ static int gt_diagnose_block(const struct gt_engine *engine, uint32_t block,
 			  last->channel / lanes, last->step);
 }
 
+/*
+ * Copies through the host's memory: a rank that stopped may hold up another one
+ * of its GPU before that can say whom it waits for.  In one process all have
+ * ended by now, so that what they came to is final.
+ */
+static int gt_diagnose_staged(const struct gt_engine *engine,
+			      struct gt_err *err)
+{
+	uint32_t n = engine->plan->nranks, last = n;
+
+	if (engine->stages_in_host && !engine->group.world &&
+	    engine->choice.protocol == GT_PROTOCOL_CE)
+		last = gt_cuda_staged_laggard(engine);
+	return last == n ? GT_OK
+			 : gt_err_set(err, GT_ESYS, NULL,
+				      "rank %u (%s) stopped: the others went "
+				      "on to later copies",
+				      last, engine->plan->ranks[last].device);
+}
+
 int gt_cuda_diagnose(const struct gt_engine *engine, uint32_t late,
 		     struct gt_err *err)
 {
@@ -96,6 +117,9 @@ int gt_cuda_diagnose(const struct gt_engine *engine, uint32_t late,
 		if (rc)
 			return rc;
 	}
+	rc = gt_diagnose_staged(engine, err);
+	if (rc)
+		return rc;
 	if (late < engine->plan->nranks)
 		return gt_err_set(err, GT_ESYS, NULL,
 				  "rank %u (%s) stopped: it did not end within "

@@ -41,6 +41,7 @@ struct gt_rank_thread {
 	uint32_t iters;
 	int late;    /* did not end long after another rank had */
 	int stalled; /* neither moved nor waited for long */
+	int over;    /* past all limits */
 	uint64_t moved;
 	int64_t since_ns; /* when it was last seen to move or wait */
 	cudaError_t rc;
@@ -123,7 +124,8 @@ static int gt_rank_is_stalled(struct gt_rank_thread *at)
 
 /*
  * Wait for the end.  Kernels give up by themselves when a wait lasts too
- * long; the limit is for a GPU that does not even do that.
+ * long; the limit is for a GPU that does not even do that.  Then they are told
+ * to, and as long as they end it is found out who stopped.
  */
 static cudaError_t gt_rank_wait(struct gt_rank_thread *at)
 {
@@ -143,9 +145,12 @@ static cudaError_t gt_rank_wait(struct gt_rank_thread *at)
 		if (at->late || at->stalled || gt_cuda_interrupted(engine) ||
 		    gt_process_group_check(&engine->group, NULL))
 			gt_cuda_abort(engine);
+		if (gt_clock_ns() > limit && at->over)
+			return cudaErrorLaunchTimeout;
 		if (gt_clock_ns() > limit) {
 			gt_cuda_abort(engine);
-			return cudaErrorLaunchTimeout;
+			at->over = 1;
+			limit += GT_CUDA_GRACE_S * 1000000000ll;
 		}
 		sched_yield();
 	}

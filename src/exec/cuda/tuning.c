@@ -464,7 +464,7 @@ static void gt_choice_fastest(const struct gt_engine *engine,
 /*
  * Choose what the plan's row says: rings and trees go through FIFOs, and what
  * cannot be done so goes by the next best means that can.  Nobody has to relay
- * a flow's blocks where all GPUs reach each other.
+ * a flow's blocks where all GPUs reach each other, but by the host's memory.
  */
 static void gt_choice_planned(const struct gt_engine *engine,
 			      const struct gt_exec_request *req,
@@ -478,7 +478,8 @@ static void gt_choice_planned(const struct gt_engine *engine,
 	*choice = (struct gt_algo_choice){.algo = GT_ALGO_RING};
 	if (!row)
 		return;
-	if ((row->algo != GT_ALGO_FLOW || !engine->all_peers_reachable) &&
+	if ((row->algo != GT_ALGO_FLOW || !engine->all_peers_reachable ||
+	     engine->stages_in_host) &&
 	    gt_choice_fifos(engine, req, choice))
 		return;
 	*choice = (struct gt_algo_choice){.algo = row->algo};

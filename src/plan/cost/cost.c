@@ -115,7 +115,7 @@ void gt_cost_set(struct gt_cost_model *model, enum gt_protocol protocol,
 {
 	model->params[protocol] = *params;
 	for (uint32_t i = 0; i < 2 * model->plan->nselect; i++)
-		model->nets[i].alpha_us = NULL;
+		model->nets[i].alpha_us = model->nets[i].load_us = NULL;
 }
 
 /* How chunks of this length are cut: workers, pieces and loops. */
@@ -217,7 +217,8 @@ static enum gt_cost_hop gt_cost_net_kind(const struct gt_cost_net *net)
 	enum gt_cost_hop kind = GT_COST_HOP_NVL;
 
 	for (uint32_t i = 0; i < net->nedges; i++)
-		if (net->edges[i].kind > kind)
+		if (net->edges[i].kind > kind &&
+		    net->edges[i].kind != GT_COST_HOP_HOST)
 			kind = net->edges[i].kind;
 	return kind;
 }

@@ -46,7 +46,9 @@ static int gt_lower_bound_alpha(struct gt_cost_net *net,
  * Add what the steps of a process put on links, in microseconds for a byte in
  * each piece.
  */
-static void gt_lower_bound_add(const struct gt_cost_proc *proc, double *load_us)
+static void gt_lower_bound_add(const struct gt_cost_proc *proc,
+			       const struct gt_cost_params *params,
+			       double *load_us)
 {
 	for (uint32_t at = 0; at < proc->nops; at++) {
 		const struct gt_cost_op *op = &proc->ops[at];
@@ -54,16 +56,20 @@ static void gt_lower_bound_add(const struct gt_cost_proc *proc, double *load_us)
 		for (uint32_t i = 0; i < op->nends; i++) {
 			const struct gt_cost_route *route = gt_cost_edge_route(
 				&proc->edges[op->ends[i].edge], op);
+			double rate = route->is_staged ? params->host_rate
+						       : params->rate;
 
 			for (uint32_t k = 0;
 			     op->ends[i].moves && k < route->nlegs; k++)
 				load_us[route->legs[k].link] +=
-					route->legs[k].us;
+					route->legs[k].us / rate;
 		}
 	}
 }
 
-static int gt_lower_bound_load(struct gt_cost_net *net, struct gt_err *err)
+static int gt_lower_bound_load(struct gt_cost_net *net,
+			       const struct gt_cost_params *params,
+			       struct gt_err *err)
 {
 	net->load_us =
 		gt_arena_array(net->arena, (size_t)net->nselected * net->nlinks,
@@ -74,9 +80,10 @@ static int gt_lower_bound_load(struct gt_cost_net *net, struct gt_err *err)
 		const struct gt_cost_proc *proc = &net->procs[i];
 
 		if (!proc->group)
-			gt_lower_bound_add(
-				proc, net->load_us + (size_t)proc->selected *
-							     net->nlinks);
+			gt_lower_bound_add(proc, params,
+					   net->load_us +
+						   (size_t)proc->selected *
+							   net->nlinks);
 	}
 	return GT_OK;
 }
@@ -84,7 +91,8 @@ static int gt_lower_bound_load(struct gt_cost_net *net, struct gt_err *err)
 int gt_cost_net_serve(struct gt_cost_net *net, const struct gt_cost_run *run,
 		      struct gt_err *err)
 {
-	int rc = net->load_us ? GT_OK : gt_lower_bound_load(net, err);
+	int rc = net->load_us ? GT_OK
+			      : gt_lower_bound_load(net, run->params, err);
 
 	for (uint32_t l = 0; l < net->nlinks && !rc; l++) {
 		double us = 0;
@@ -93,7 +101,7 @@ int gt_cost_net_serve(struct gt_cost_net *net, const struct gt_cost_run *run,
 			us += net->load_us[(size_t)i * net->nlinks + l] *
 			      run->slicings[i].piece_bytes *
 			      run->slicings[i].pieces;
-		net->link_busy_us[l] = us / run->params->rate;
+		net->link_busy_us[l] = us;
 	}
 	return rc;
 }

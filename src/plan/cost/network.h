@@ -21,6 +21,7 @@ struct gt_cost_leg {
 
 struct gt_cost_route {
 	uint32_t nlegs;
+	int is_staged; /* bytes wait in the host's memory on the way */
 	struct gt_cost_leg *legs;
 };
 

@@ -7,12 +7,17 @@
 
 #include "plan/ir/plan.h"
 
-/* The slowest kind of link on a hop's route decides its latency. */
+/*
+ * The slowest kind of link on a hop's route decides its latency, unless bytes
+ * wait in the host's memory on the way.
+ */
 enum gt_cost_hop {
 	GT_COST_HOP_NVL, /* and C2C, between CPU and GPU */
 	GT_COST_HOP_PCI,
 	GT_COST_HOP_SYS,
 	GT_COST_HOP_NET,
+	/* Through the host's memory, whatever the links. */
+	GT_COST_HOP_HOST,
 	GT_NCOSTHOPS
 };
 
@@ -21,6 +26,7 @@ struct gt_cost_params {
 	double base_us;
 	double hop_us[GT_NCOSTHOPS];
 	double rate;       /* the part of a link's bytes that is data */
+	double host_rate;  /* the same on the way through the host's memory */
 	double worker_gbs; /* what one worker moves */
 	double local_gbs;  /* what a rank's memory serves */
 };
@@ -49,13 +55,21 @@ struct gt_cost_params {
  * copies.  A rate above 1 is of what NCCL counts on, 20.6 GB/s a link, as the
  * plan does.
  *
+ * Through the host's memory (HOST, host_rate): 2 H200 with peer access off, of
+ * whose PCIe NCCL's tables have 48 GB/s.  simple: rings between two processes
+ * in the host's memory (--link shm), 19.7 us at 1 KiB, 34.9 GB/s at 256 MiB.
+ * ll: a prototype in graphs, 5.9 us at 1 KiB, 16 GB/s of data at 1 MiB.  ce:
+ * 35.6 GB/s is what copies out and in at once reach; its hop is REASONED, as a
+ * staged operation has some 50 us to begin and to end.  ll128 and direct do not
+ * go so.
+ *
  * Hops other than NVL have the latencies of NCCL's tuner for rings
  * (src/graph/tuning.cc), LL, LL128 and Simple: PCI 1.0, 2.5, 5.7; network 2.7,
  * 4.0, 14 us, but never below NVL's.
  */
 struct gt_cost_params gt_cost_default(enum gt_protocol protocol);
 
-/* The kind's name: "NVL", "PCI", "SYS" or "NET". */
+/* The kind's name: "NVL", "PCI", "SYS", "NET" or "HOST". */
 const char *gt_cost_hop_name(enum gt_cost_hop hop);
 
 #endif

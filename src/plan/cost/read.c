@@ -51,9 +51,11 @@ static int gt_cost_read_hops(const struct gt_json *object,
 		int hop = gt_cost_find_hop(at.key);
 
 		if (hop < 0)
-			rc = gt_json_fault(&at, err,
-					   "'%s' is none of NVL, PCI, SYS, NET",
-					   at.key);
+			rc = gt_json_fault(
+				&at, err,
+				"'%s' is none of NVL, PCI, SYS, NET, "
+				"HOST",
+				at.key);
 		else
 			rc = gt_cost_number(&hops, at.key, &params->hop_us[hop],
 					    err);
@@ -65,8 +67,9 @@ static int gt_cost_read_protocol(const struct gt_json *object,
 				 struct gt_cost_params *params,
 				 struct gt_err *err)
 {
-	static const char *const keys[] = {"base_us",    "hop_us",    "rate",
-					   "worker_gbs", "local_gbs", NULL};
+	static const char *const keys[] = {
+		"base_us",    "hop_us",    "rate", "host_rate",
+		"worker_gbs", "local_gbs", NULL};
 	int rc = gt_json_object(object, keys, err);
 
 	if (!rc)
@@ -75,6 +78,9 @@ static int gt_cost_read_protocol(const struct gt_json *object,
 		rc = gt_cost_read_hops(object, params, err);
 	if (!rc)
 		rc = gt_cost_number(object, "rate", &params->rate, err);
+	if (!rc)
+		rc = gt_cost_number(object, "host_rate", &params->host_rate,
+				    err);
 	if (!rc)
 		rc = gt_cost_number(object, "worker_gbs", &params->worker_gbs,
 				    err);

@@ -16,6 +16,7 @@ struct gt_cost_routes {
 	const struct gt_plan *plan;
 	struct gt_arena *arena;
 	struct gt_link_graph vertices; /* of a cluster's node */
+	int is_staged;                 /* all goes through the host's memory */
 };
 
 /*
@@ -66,6 +67,7 @@ int gt_cost_routes_new(const struct gt_plan *plan, struct gt_arena *arena,
 		return gt_err_nomem(err);
 	r->plan = plan;
 	r->arena = arena;
+	r->is_staged = !plan->cluster && gt_plan_is_staged(plan);
 	*routes = r;
 	return plan->cluster
 		       ? gt_link_graph_init(plan, arena, &r->vertices, err)
@@ -87,7 +89,7 @@ static enum gt_cost_hop gt_cost_kind(const struct gt_plan *plan,
 	for (uint32_t i = 0; i < hop->nroute; i++) {
 		const char *kind = plan->links[hop->route[i]].kind;
 
-		for (int k = worst + 1; kind && k < GT_NCOSTHOPS; k++)
+		for (int k = worst + 1; kind && k < GT_COST_HOP_HOST; k++)
 			if (!strcmp(kind, gt_cost_hop_name(k)))
 				worst = k;
 	}
@@ -165,12 +167,107 @@ static void gt_cost_walk(const struct gt_cost_routes *r,
 	}
 }
 
+static int gt_cost_is_cpu(const char *vertex)
+{
+	return !strncmp(vertex, "CPU/", 4);
+}
+
+/* The vertex that a link leads to, by its id. */
+static const char *gt_cost_head(const struct gt_plan *plan, uint32_t link)
+{
+	const char *head = strchr(plan->links[link].id, '>');
+
+	return head ? head + 1 : "";
+}
+
+/*
+ * A hop by the host's memory that leads from the rank, or to it; NULL: there is
+ * none.
+ */
+static const struct gt_plan_hop *gt_cost_staged_hop(const struct gt_plan *plan,
+						    uint32_t rank, int to)
+{
+	for (uint32_t c = 0; c < plan->nchannels; c++)
+		for (uint32_t i = 0; i < plan->channels[c].nhops; i++) {
+			const struct gt_plan_hop *hop =
+				&plan->channels[c].hops[i];
+
+			if (hop->transport == GT_TRANSPORT_SHM &&
+			    (to ? hop->to : hop->from) == rank)
+				return hop;
+		}
+	return NULL;
+}
+
+/*
+ * Two GPUs that reach each other, beside others that do not: their bytes go
+ * through the host's memory as well, up as the sender's other ones do, over the
+ * sockets' interconnect, and down as the receiver's do.
+ */
+static void gt_cost_detour(const struct gt_cost_routes *r,
+			   const struct gt_plan_hop *const ends[2],
+			   struct gt_cost_route *route)
+{
+	const struct gt_plan *plan = r->plan;
+	const char *here = "", *there;
+	uint32_t i = 0, down = ends[1]->nroute;
+	size_t len;
+
+	while (i < ends[0]->nroute && !gt_cost_is_cpu(here)) {
+		here = gt_cost_head(plan, ends[0]->route[i]);
+		gt_cost_leg(r, 0, ends[0]->route[i++], GT_RAT(1, 1), route);
+	}
+	while (down &&
+	       !gt_cost_is_cpu(gt_cost_head(plan, ends[1]->route[down - 1])))
+		down--;
+	there = down ? gt_cost_head(plan, ends[1]->route[down - 1]) : here;
+	len = strlen(here);
+	for (uint32_t l = 0; l < plan->nlinks && strcmp(here, there) != 0; l++)
+		if (!strncmp(plan->links[l].id, here, len) &&
+		    plan->links[l].id[len] == '>' &&
+		    !strcmp(gt_cost_head(plan, l), there))
+			gt_cost_leg(r, 0, l, GT_RAT(1, 1), route);
+	for (; down < ends[1]->nroute; down++)
+		gt_cost_leg(r, 0, ends[1]->route[down], GT_RAT(1, 1), route);
+}
+
+/*
+ * A hop of a staged plan: as it is listed where the two have no peer access.
+ * Engines stage all hops as soon as one has to be (docs/design/
+ * engine-gpu-staged.md).
+ */
+static int gt_cost_stage(const struct gt_cost_routes *r,
+			 const struct gt_plan_hop *hop,
+			 struct gt_cost_route *route, struct gt_err *err)
+{
+	const struct gt_plan_hop *const ends[2] = {
+		gt_cost_staged_hop(r->plan, hop->from, 0),
+		gt_cost_staged_hop(r->plan, hop->to, 1)};
+	int around = hop->transport != GT_TRANSPORT_SHM && ends[0] && ends[1];
+	uint32_t most = hop->nroute;
+
+	if (around)
+		most = ends[0]->nroute + ends[1]->nroute + 1;
+	route->is_staged = 1;
+	route->legs = gt_arena_array(r->arena, most, sizeof(*route->legs));
+	if (!route->legs)
+		return gt_err_nomem(err);
+	if (around)
+		gt_cost_detour(r, ends, route);
+	for (uint32_t i = 0; i < hop->nroute && !around; i++)
+		gt_cost_leg(r, 0, hop->route[i], hop->charge, route);
+	return GT_OK;
+}
+
 static int gt_cost_route(const struct gt_cost_routes *r,
 			 const struct gt_cost_crossing *crossing,
 			 struct gt_cost_route *route, struct gt_err *err)
 {
 	const struct gt_plan *plan = r->plan;
 	uint32_t most = crossing->hop->nroute;
+
+	if (r->is_staged)
+		return gt_cost_stage(r, crossing->hop, route, err);
 
 	if (plan->cluster)
 		most += 2 * plan->cluster->nlevels;
@@ -334,7 +431,9 @@ int gt_cost_routes_find(const struct gt_cost_routes *routes, uint32_t channel,
 		if (!crossing.hop)
 			continue;
 		found = 1;
-		edge->kind = gt_cost_kind(plan, crossing.hop);
+		edge->kind = routes->is_staged
+				     ? GT_COST_HOP_HOST
+				     : gt_cost_kind(plan, crossing.hop);
 		rc = gt_cost_route(routes, &crossing, &made[i], err);
 	}
 	if (!rc && !found && from != to)

@@ -124,8 +124,11 @@ static int gt_cost_try(const struct gt_cost_net *net, struct gt_cost_proc *proc)
  */
 static double gt_cost_transfer(struct gt_cost_net *net,
 			       const struct gt_cost_route *route, double bytes,
-			       double rate, double begin_us, double end_us)
+			       const struct gt_cost_params *params,
+			       double begin_us, double end_us)
 {
+	double rate = route->is_staged ? params->host_rate : params->rate;
+
 	for (uint32_t i = 0; i < route->nlegs; i++) {
 		uint32_t link = route->legs[i].link;
 		double us = bytes * route->legs[i].us / rate;
@@ -145,7 +148,8 @@ static double gt_cost_transfer(struct gt_cost_net *net,
  */
 static double gt_cost_work(struct gt_cost_net *net,
 			   const struct gt_cost_proc *proc,
-			   const struct gt_cost_op *op, double rate)
+			   const struct gt_cost_op *op,
+			   const struct gt_cost_params *params)
 {
 	const struct gt_cost_pace *pace = &net->paces[proc->selected];
 	double begin_us = proc->time_us, end_us = begin_us, end;
@@ -157,7 +161,7 @@ static double gt_cost_work(struct gt_cost_net *net,
 		if (op->ends[i].moves)
 			end_us = gt_cost_transfer(
 				net, gt_cost_edge_route(edge, op), pace->bytes,
-				rate, begin_us, end_us);
+				params, begin_us, end_us);
 	}
 	end = gt_cost_serve(&net->local_free_us[proc->rank], begin_us,
 			    pace->local_us[op->nlocal]);
@@ -237,7 +241,7 @@ static void gt_cost_step(struct gt_cost_net *net, struct gt_cost_run *run)
 	struct gt_cost_proc *proc = &net->procs[p];
 	const struct gt_cost_op *op = &proc->ops[proc->op];
 
-	proc->time_us = gt_cost_work(net, proc, op, run->params->rate);
+	proc->time_us = gt_cost_work(net, proc, op, run->params);
 	gt_cost_post(net, proc, op, run->params->hop_us);
 	if (gt_cost_advance(net, proc, run) && gt_cost_try(net, proc))
 		gt_cost_replace(net, (struct gt_cost_event){proc->time_us, p});

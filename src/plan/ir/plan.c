@@ -93,7 +93,8 @@ void gt_plan_free(struct gt_plan *plan)
 }
 
 enum gt_transport gt_plan_transport(const struct gt_plan *plan,
-				    const uint32_t *links, uint32_t nlinks)
+				    const uint32_t *links, uint32_t nlinks,
+				    int is_staged)
 {
 	for (uint32_t i = 0; i < nlinks; i++) {
 		const char *kind = plan->links[links[i]].kind;
@@ -101,7 +102,19 @@ enum gt_transport gt_plan_transport(const struct gt_plan *plan,
 		if (kind && !strcmp(kind, "NET"))
 			return GT_TRANSPORT_VERBS;
 	}
-	return GT_TRANSPORT_PEER;
+	return is_staged ? GT_TRANSPORT_SHM : GT_TRANSPORT_PEER;
+}
+
+int gt_plan_is_staged(const struct gt_plan *plan)
+{
+	for (uint32_t c = 0; c < plan->nchannels; c++) {
+		const struct gt_plan_channel *channel = &plan->channels[c];
+
+		for (uint32_t i = 0; i < channel->nhops; i++)
+			if (channel->hops[i].transport == GT_TRANSPORT_SHM)
+				return 1;
+	}
+	return 0;
 }
 
 const struct gt_plan_select *gt_plan_main_row(const struct gt_plan *plan)

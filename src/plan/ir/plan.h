@@ -53,7 +53,7 @@ enum gt_algo {
 
 enum gt_transport {
 	GT_TRANSPORT_PEER, /* loads and stores between GPUs */
-	GT_TRANSPORT_SHM,  /* through host memory */
+	GT_TRANSPORT_SHM,  /* through the host's memory */
 	GT_TRANSPORT_TCP,
 	GT_TRANSPORT_VERBS,
 	GT_NTRANSPORTS
@@ -183,6 +183,8 @@ struct gt_plan_route {
 	struct gt_rat charge;
 	uint32_t nlinks;
 	uint32_t *links;
+	/* The two have no peer access: their hops have GT_TRANSPORT_SHM. */
+	int is_staged;
 };
 
 /*
@@ -371,10 +373,18 @@ void gt_plan_free(struct gt_plan *plan);
 
 /*
  * How bytes go over these of the plan's links: over a network by RDMA,
- * otherwise by access to each other's memory.
+ * otherwise by access to each other's memory or, if it is staged, to the
+ * host's.
  */
 enum gt_transport gt_plan_transport(const struct gt_plan *plan,
-				    const uint32_t *links, uint32_t nlinks);
+				    const uint32_t *links, uint32_t nlinks,
+				    int is_staged);
+
+/*
+ * Does a hop go through the host's memory?  Then engines have all that ranks
+ * reach of each other there (docs/design/engine-gpu-staged.md).
+ */
+int gt_plan_is_staged(const struct gt_plan *plan);
 
 /* The row that the plan's proof is about; rows come from reader or search. */
 const struct gt_plan_select *gt_plan_main_row(const struct gt_plan *plan);

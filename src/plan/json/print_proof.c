@@ -65,6 +65,8 @@ static void print_routes(const struct gt_plan *plan,
 		print_end(plan, json, "to", "to_port", route->to);
 		gt_print_links(plan, json, "route", route->nlinks,
 			       route->links);
+		if (route->is_staged)
+			gt_json_put_bool(json, "staged", 1);
 		gt_print_charge(json, route->charge);
 		gt_json_end(json);
 	}

@@ -125,9 +125,10 @@ static int gt_read_route(struct gt_plan_reader *reader,
 {
 	static const char *const from[] = {"from", "from_port"};
 	static const char *const to[] = {"to", "to_port"};
-	static const char *const keys[] = {
-		"from", "from_port", "to", "to_port", "route", "charge", NULL};
-	struct gt_json links;
+	static const char *const keys[] = {"from",    "from_port", "to",
+					   "to_port", "route",     "charge",
+					   "staged",  NULL};
+	struct gt_json links, staged;
 	int rc = gt_json_object(at, keys, err);
 
 	if (!rc)
@@ -139,6 +140,8 @@ static int gt_read_route(struct gt_plan_reader *reader,
 	if (!rc)
 		rc = gt_read_links(reader, &links, &route->nlinks,
 				   &route->links, err);
+	if (!rc && gt_json_get(at, "staged", &staged))
+		rc = gt_json_bool(&staged, &route->is_staged, err);
 	return rc ? rc : gt_read_charge(at, &route->charge, err);
 }
 

@@ -342,6 +342,9 @@ static void emit_select(struct gt_emitter *e)
 
 	if (select && algo == GT_ALGO_FLOW)
 		select->slice_bytes = GT_EMIT_FLOW_SLICE_BYTES;
+	/* By the host's memory a mesh has nothing else that large ones take. */
+	if (select && algo == GT_ALGO_ONE_SHOT && gt_plan_is_staged(e->b.plan))
+		select->protocol = GT_PROTOCOL_CE;
 }
 
 /* ---- the proof --------------------------------------------------------- */

@@ -219,7 +219,8 @@ int gt_merge_mesh(struct gt_plan *plan, struct gt_err *err)
 			.from = route->from,
 			.to = route->to,
 			.transport = gt_plan_transport(plan, route->links,
-						       route->nlinks),
+						       route->nlinks,
+						       route->is_staged),
 			.charge = route->charge,
 			.nroute = route->nlinks,
 			.route = route->links,
@@ -278,6 +279,8 @@ int gt_merge_mesh_only(struct gt_plan *plan, struct gt_err *err)
 	row->algo = gt_algo_supports(GT_ALGO_TWO_SHOT, plan->coll)
 			    ? GT_ALGO_TWO_SHOT
 			    : GT_ALGO_ONE_SHOT;
+	if (gt_plan_is_staged(plan))
+		row->protocol = GT_PROTOCOL_CE;
 	plan->has_proof = gt_coll_only_moves(plan->coll)
 				  ? keep_flow_bound(plan)
 				  : restate_bound(plan, algbw);

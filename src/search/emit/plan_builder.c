@@ -130,7 +130,8 @@ struct gt_plan_hop gt_plan_builder_hop(struct gt_plan_builder *b, uint32_t from,
 	if (arrival)
 		append_links(b, hop.route + route->nlinks, arrival->links,
 			     arrival->nlinks);
-	hop.transport = gt_plan_transport(b->plan, hop.route, hop.nroute);
+	hop.transport = gt_plan_transport(b->plan, hop.route, hop.nroute,
+					  route->is_staged);
 	return hop;
 }
 
@@ -203,5 +204,6 @@ void gt_plan_builder_route(struct gt_plan_builder *b, uint32_t from,
 		.charge = route->charge,
 		.nlinks = route->nlinks,
 		.links = gt_plan_builder_links(b, route->links, route->nlinks),
+		.is_staged = route->is_staged,
 	};
 }

@@ -133,7 +133,8 @@ static int gt_by_size_use(struct gt_by_size *a, enum gt_algo algo,
  * Can GPUs use the mesh so?  A broadcast or reduce in two shots is only done
  * by packets, and so is an all-reduce in one shot, which would otherwise
  * replace what others still read.  Copy engines do not add, so what ends with
- * a sum waits for another kernel.
+ * a sum waits for another kernel; through the host's memory it does so anyhow,
+ * and nobody reaches buffers or gets 128 bytes as a whole.
  */
 static int gt_by_size_is_use(const struct gt_plan *plan, enum gt_algo algo,
 			     enum gt_protocol protocol)
@@ -147,6 +148,8 @@ static int gt_by_size_is_use(const struct gt_plan *plan, enum gt_algo algo,
 	if (algo == GT_ALGO_ONE_SHOT && plan->coll == GT_COLL_ALLREDUCE &&
 	    !packets)
 		return 0;
+	if (gt_plan_is_staged(plan))
+		return protocol == GT_PROTOCOL_LL || protocol == GT_PROTOCOL_CE;
 	if (protocol == GT_PROTOCOL_CE && gt_coll_goes_up(plan->coll) &&
 	    !gt_coll_goes_down(plan->coll))
 		return 0;

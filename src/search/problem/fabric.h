@@ -22,6 +22,7 @@ struct gt_fabric_route {
 	struct gt_rat charge;
 	uint32_t nlinks; /* 0: the pair is not connected */
 	const uint32_t *links;
+	int is_staged; /* bytes wait in the host's memory on the way */
 };
 
 /*

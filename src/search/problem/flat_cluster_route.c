@@ -363,6 +363,7 @@ static int gt_flat_within(struct gt_flat_cluster *flat, const uint32_t ranks[2],
 		links[i] = flat->first_link[node] + path->links[i];
 	route->nlinks = path->nhops;
 	route->links = links;
+	route->is_staged = path->is_staged;
 	return GT_OK;
 }
 

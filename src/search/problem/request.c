@@ -33,6 +33,7 @@ static void gt_request_fill(const struct gt_search_request *request,
 		if (i / n != i % n && path->kind < GT_PATH_DIS)
 			route->nlinks = path->nhops;
 		route->links = path->links;
+		route->is_staged = path->is_staged;
 	}
 }
 

@@ -234,7 +234,7 @@ static uint32_t gt_tree_hops_keep(struct gt_tree_hops *hops,
 	hops->routes = routes;
 	memcpy(copy, links, len * sizeof(*copy));
 	routes[hops->nroutes] =
-		(struct gt_fabric_route){GT_RAT(1, 1), len, copy};
+		(struct gt_fabric_route){GT_RAT(1, 1), len, copy, 0};
 	return hops->nroutes++;
 }
 

@@ -43,6 +43,7 @@ struct analysis {
 	struct gt_rat *gbs; /* of the machine's links, as they were */
 	uint32_t npairs;
 	struct full_pair *pairs;
+	double access_gain; /* of peer access; 0: there is no lack of it */
 };
 
 static uint32_t count_links(const struct gt_whatif_machine *ask)
@@ -237,8 +238,11 @@ static void restore_links(const struct analysis *a)
 		set_link(a->ask, i, a->gbs[i]);
 }
 
-/* Search with links as they are now, and compare with the plan. */
-static int search_again(const struct analysis *a, double *gain,
+/*
+ * Search with links as they are now, or as if all GPUs had peer access, and
+ * compare with the plan.
+ */
+static int search_again(const struct analysis *a, int open, double *gain,
 			struct gt_err *err)
 {
 	struct gt_search_request request = *a->ask->request;
@@ -248,7 +252,8 @@ static int search_again(const struct analysis *a, double *gain,
 
 	/* The routes of a flattened cluster stay what they are. */
 	if (!request.flat)
-		rc = gt_paths_new(a->ask->topo, &paths, err);
+		rc = (open ? gt_paths_new_open : gt_paths_new)(a->ask->topo,
+							       &paths, err);
 	if (rc)
 		return rc;
 	request.paths = paths;
@@ -270,13 +275,13 @@ static int try_pairs(struct analysis *a, struct gt_err *err)
 
 	for (uint32_t i = 0; !rc && i < a->npairs && i < tries; i++) {
 		double_pair(a, &a->pairs[i]);
-		rc = search_again(a, &a->pairs[i].gain, err);
+		rc = search_again(a, 0, &a->pairs[i].gain, err);
 		restore_links(a);
 	}
 	for (uint32_t i = 0; i < a->npairs; i++)
 		double_pair(a, &a->pairs[i]);
 	if (!rc && a->npairs > 1)
-		rc = search_again(a, &a->result->all_gain, err);
+		rc = search_again(a, 0, &a->result->all_gain, err);
 	restore_links(a);
 	return rc;
 }
@@ -285,7 +290,7 @@ static int list_changes(struct analysis *a, struct gt_err *err)
 {
 	struct gt_whatif *result = a->result;
 
-	result->changes = gt_arena_array(result->arena, a->npairs,
+	result->changes = gt_arena_array(result->arena, a->npairs + 1,
 					 sizeof(*result->changes));
 	if (!result->changes)
 		return gt_err_nomem(err);
@@ -300,6 +305,10 @@ static int list_changes(struct analysis *a, struct gt_err *err)
 			name, pair->name, pair->gain,
 			(uint64_t)pair->a << 32 | pair->b};
 	}
+	if (a->access_gain > 0)
+		result->changes[result->nchanges++] = (struct gt_whatif_change){
+			"peer access between all GPUs", NULL, a->access_gain,
+			UINT64_MAX};
 	gt_whatif_sort(result);
 	return GT_OK;
 }
@@ -312,6 +321,8 @@ static int analyse(struct analysis *a, struct gt_err *err)
 		rc = list_full(a, err);
 	if (!rc && a->npairs)
 		rc = try_pairs(a, err);
+	if (!rc && !a->ask->request->flat && gt_plan_is_staged(a->ask->plan))
+		rc = search_again(a, 1, &a->access_gain, err);
 	return rc ? rc : list_changes(a, err);
 }
 

@@ -15,6 +15,8 @@ gtopo_core_sources += \
 	%D%/path.h \
 	%D%/path_kind.c \
 	%D%/path_kind.h \
+	%D%/peer_cause.c \
+	%D%/peer_cause.h \
 	%D%/route_search.c \
 	%D%/route_search.h \
 	%D%/topo.c \

@@ -32,6 +32,7 @@ struct gt_paths {
 	uint32_t *nvlink;      /* direct links, ngpus x ngpus, or GT_NONE */
 	uint32_t *to_nvs, *from_nvs; /* a GPU's links to and from NVSwitch */
 	int relayed;                 /* may GPUs relay? */
+	int open;                    /* do all have peer access anyhow? */
 };
 
 static struct gt_path *gt_paths_at(const struct gt_paths *paths, uint32_t from,
@@ -172,7 +173,7 @@ static int gt_paths_are_apart(const struct gt_paths *paths, uint32_t a,
 {
 	uint32_t ngpus = paths->topo->ngpus;
 
-	return a != b && a < ngpus && b < ngpus &&
+	return a != b && a < ngpus && b < ngpus && !paths->open &&
 	       (!gt_paths_may_access(paths, a, b) ||
 		!gt_paths_may_access(paths, b, a));
 }
@@ -429,7 +430,7 @@ free_arena:
 	return NULL;
 }
 
-static int gt_paths_make(const struct gt_topo *topo, int relayed,
+static int gt_paths_make(const struct gt_topo *topo, int relayed, int open,
 			 struct gt_paths **out, struct gt_err *err)
 {
 	struct gt_paths *paths = gt_paths_alloc(topo);
@@ -438,6 +439,7 @@ static int gt_paths_make(const struct gt_topo *topo, int relayed,
 
 	if (good) {
 		paths->relayed = relayed;
+		paths->open = open;
 		good = gt_paths_fill(paths, search);
 	}
 	gt_route_search_free(search);
@@ -452,13 +454,19 @@ static int gt_paths_make(const struct gt_topo *topo, int relayed,
 int gt_paths_new(const struct gt_topo *topo, struct gt_paths **paths,
 		 struct gt_err *err)
 {
-	return gt_paths_make(topo, 1, paths, err);
+	return gt_paths_make(topo, 1, 0, paths, err);
 }
 
 int gt_paths_new_direct(const struct gt_topo *topo, struct gt_paths **paths,
 			struct gt_err *err)
 {
-	return gt_paths_make(topo, 0, paths, err);
+	return gt_paths_make(topo, 0, 0, paths, err);
+}
+
+int gt_paths_new_open(const struct gt_topo *topo, struct gt_paths **paths,
+		      struct gt_err *err)
+{
+	return gt_paths_make(topo, 1, 1, paths, err);
 }
 
 void gt_paths_free(struct gt_paths *paths)

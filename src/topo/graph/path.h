@@ -47,6 +47,13 @@ int gt_paths_new(const struct gt_topo *topo, struct gt_paths **paths,
 int gt_paths_new_direct(const struct gt_topo *topo, struct gt_paths **paths,
 			struct gt_err *err);
 
+/*
+ * Compute the routes that there were if all GPUs had peer access, whatever the
+ * topology says.
+ */
+int gt_paths_new_open(const struct gt_topo *topo, struct gt_paths **paths,
+		      struct gt_err *err);
+
 void gt_paths_free(struct gt_paths *paths);
 
 /*

@@ -93,6 +93,8 @@ struct gt_node {
 	 * gt_p2p has it (gtopo-topology(5)); NULL: not known.
 	 */
 	const char *p2p;
+	/* GPU: why it reaches fewer than all (peer_cause.h); NULL: not known */
+	const char *peer_cause;
 	const struct gt_pci *pci; /* GPU, NIC, PCI; NULL: nothing known */
 	/*
 	 * For a GPU or NET, whether the file only lists a PCI function of such

@@ -107,6 +107,7 @@ static void keep_device(struct vm *vm, xmlNodePtr pci,
 			note(vm->gpus, &vm->ngpus, node, entry->vm);
 			/* The hypervisor decides that anew. */
 			xmlUnsetProp(node, (const xmlChar *)"gt_p2p");
+			xmlUnsetProp(node, (const xmlChar *)"gt_p2p_why");
 			rename_switches(vm, node);
 		}
 		for (xmlNodePtr net = is(node, "nic") ? node->children : NULL;

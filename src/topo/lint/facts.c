@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/xml.h"
+#include "topo/graph/peer_cause.h"
 #include "topo/lint/device.h"
 
 enum {
@@ -399,6 +400,69 @@ static void gt_facts_gdr(struct gt_facts *f)
 	gt_linter_remedy(f->l, "load the module 'nvidia_peermem'");
 }
 
+/* Counts words of a row such as "x rwa ---". */
+static int gt_fact_words(const char *row)
+{
+	int n = 0;
+
+	for (; *row; n++) {
+		row += strcspn(row, " ");
+		row += strspn(row, " ");
+	}
+	return n;
+}
+
+/* What is known to keep a GPU from its peers; NULL: nothing. */
+static const char *gt_fact_peer_cause(const struct gt_facts *f,
+				      const struct gt_fact *fact)
+{
+	const char *acs = gt_xml_text(fact->elem, "gt_port_acs");
+	struct gt_peer_facts known = {
+		.said = gt_xml_text(fact->gpu, "gt_p2p_why"),
+		.name = gt_xml_attr(fact->gpu, "gt_name"),
+		.vm = f->machine ? gt_xml_attr(f->machine, "vm") : NULL,
+		.has_mig = *gt_xml_text(fact->gpu, "gt_mig") == '1',
+		.redirects = (strtoul(acs, NULL, 16) & GT_ACS_REDIRECT) != 0,
+		.translates =
+			f->machine && !strcmp(gt_xml_text(f->machine, "iommu"),
+					      "translating")};
+
+	return gt_peer_cause(&known);
+}
+
+/*
+ * Tells once of GPUs that reach fewer than all others, if it is known why; that
+ * they are cut into instances is told of each.
+ */
+static void gt_facts_no_p2p(struct gt_facts *f)
+{
+	const struct gt_fact *first = NULL;
+	uint32_t n = 0, gpus = 0;
+
+	for (uint32_t i = 0; i < f->n; i++) {
+		const struct gt_fact *fact = &f->all[i];
+		const char *row = gt_xml_text(fact->gpu, "gt_p2p");
+
+		gpus += fact->gpu != NULL;
+		if (!*row || fact->peers >= gt_fact_words(row) - 1 ||
+		    *gt_xml_text(fact->gpu, "gt_mig") == '1' ||
+		    !gt_fact_peer_cause(f, fact))
+			continue;
+		n++;
+		if (!first)
+			first = fact;
+	}
+	if (!first)
+		return;
+	gt_linter_report_elem(
+		f->l, GT_LINT_NO_P2P_RULE, first->gpu, "gt_p2p",
+		"%u of %u GPUs do not reach the memory of all others: %s", n,
+		gpus, gt_fact_peer_cause(f, first));
+	gt_linter_remedy(f->l,
+			 "what they send waits in the host's memory; see "
+			 "'gtopo search --explain' for what access brings");
+}
+
 static void gt_facts_look(struct gt_facts *f)
 {
 	int gpus = 0;
@@ -422,6 +486,7 @@ static void gt_facts_look(struct gt_facts *f)
 		}
 	}
 	gt_facts_iommu(f, gpus);
+	gt_facts_no_p2p(f);
 	gt_facts_gdr(f);
 }
 

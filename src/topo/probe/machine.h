@@ -53,7 +53,8 @@ struct gt_machine_gpu {
 	const char *hidden; /* the variable that hides it from programs */
 	/* "x rwa r--": what it may do to the memory of each GPU */
 	const char *p2p;
-	const char *nvlink; /* "4.0", the version of its links */
+	const char *p2p_why; /* why not, likewise; NULL: nothing is amiss */
+	const char *nvlink;  /* "4.0", the version of its links */
 	const char *nvlink_from;
 	unsigned nvlinks_up, nvlinks_down; /* the numbers of links, as bits */
 	struct gt_machine_nvlink *nvlinks;

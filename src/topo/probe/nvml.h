@@ -15,7 +15,13 @@ enum {
 	GT_NVML_P2P_READ = 0, /* nvmlGpuP2PCapsIndex_t */
 	GT_NVML_P2P_WRITE = 1,
 	GT_NVML_P2P_ATOMICS = 3,
-	GT_NVML_P2P_OK = 0,     /* nvmlGpuP2PStatus_t */
+	GT_NVML_P2P_OK = 0, /* nvmlGpuP2PStatus_t; the others say why not */
+	GT_NVML_P2P_CHIPSET = 1,
+	GT_NVML_P2P_GPU = 2,
+	GT_NVML_P2P_TOPOLOGY = 3,
+	GT_NVML_P2P_REGKEY = 4,
+	GT_NVML_P2P_UNSUPPORTED = 5,
+	GT_NVML_P2P_UNKNOWN = 6,
 	GT_NVML_REMOTE_GPU = 0, /* nvmlIntNvLinkDeviceType_t */
 	GT_NVML_REMOTE_SWITCH = 2,
 	GT_NVML_LINKS_MAX = 18,

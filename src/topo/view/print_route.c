@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/json_writer.h"
 #include "base/text.h"
 #include "topo/graph/name.h"
@@ -83,6 +84,40 @@ static void gt_route_link(const struct gt_topo *topo,
 	gt_buf_puts(buf, "\n");
 }
 
+/*
+ * Says why two GPUs have no peer access, and what their route would be if they
+ * had.
+ */
+static void gt_route_staged(const struct gt_topo *topo, const uint32_t ends[2],
+			    struct gt_buf *buf)
+{
+	const char *why = gt_topo_node(topo, ends[0])->peer_cause;
+	const struct gt_path *open;
+	struct gt_paths *paths;
+	struct gt_err none;
+
+	if (!why)
+		why = gt_topo_node(topo, ends[1])->peer_cause;
+	gt_buf_puts(buf, "The two have no peer access (gt_p2p): bytes wait in "
+			 "the host's memory.\n");
+	if (why)
+		gt_buf_printf(buf, "Most likely, %s.\n", why);
+	gt_err_init(&none);
+	if (gt_paths_new_open(topo, &paths, &none)) {
+		buf->failed = 1;
+		return;
+	}
+	open = gt_paths_get(paths, ends[0], ends[1]);
+	if (open->kind < GT_PATH_DIS)
+		gt_buf_printf(
+			buf,
+			"With access it would be %s, %u link%s, %.4g GB/s "
+			"one way.\n",
+			gt_path_kind_name(open->kind), open->nhops,
+			gt_plural(open->nhops), gt_rat_double(open->gbs));
+	gt_paths_free(paths);
+}
+
 void gt_print_route(const struct gt_topo *topo, const struct gt_path *path,
 		    const uint32_t ends[2], struct gt_buf *buf)
 {
@@ -101,10 +136,7 @@ void gt_print_route(const struct gt_topo *topo, const struct gt_path *path,
 	for (uint32_t hop = 0; hop < path->nhops; hop++)
 		gt_route_link(topo, path, hop, buf);
 	if (path->is_staged)
-		gt_buf_puts(buf, "The two have no peer access (gt_p2p): bytes "
-				 "wait in the host's memory.\n"
-				 "gtopo lint tells of bridges (ACS) and of an "
-				 "IOMMU that are in the way.\n");
+		gt_route_staged(topo, ends, buf);
 	if (path->charge.num != path->charge.den)
 		gt_buf_puts(buf, "PCI links count 5/6 of what they carry: the "
 				 "host bridge is Intel's.\n");

@@ -23,6 +23,7 @@ static int gt_show_lint_is_shown(const struct gt_lint_finding *finding)
 	case GT_LINT_NVLINK_FEWER_RULE:
 	case GT_LINT_NUMA_RULE:
 	case GT_LINT_P2P_RULE:
+	case GT_LINT_NO_P2P_RULE:
 	case GT_LINT_GPU_LOST_RULE:
 	case GT_LINT_GPUS_LOST_RULE:
 	case GT_LINT_FIRMWARE_RULE:

@@ -38,7 +38,7 @@ static int gt_reader_gpu(struct gt_reader *reader, struct gt_pci_fn *fn,
 		if (!node.p2p)
 			return gt_err_nomem(err);
 	}
-	gt_reader_gpu_facts(reader, gpu, &node);
+	gt_reader_gpu_facts(reader, fn, &node);
 	if (gt_xml_int(gpu, "dev", &node.dev, err) ||
 	    gt_xml_int(gpu, "rank", &node.rank, err) ||
 	    gt_xml_int(gpu, "sm", &node.sm, err))

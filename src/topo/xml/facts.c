@@ -14,6 +14,7 @@
 #include "base/xml.h"
 #include "topo/graph/graph.h"
 #include "topo/graph/model.h"
+#include "topo/graph/peer_cause.h"
 
 static int gt_facts_hex(const struct gt_pci_fn *fn, const char *attr)
 {
@@ -101,9 +102,32 @@ static const char *gt_facts_keep(struct gt_reader *reader, struct gt_buf *text)
 	return kept;
 }
 
-void gt_reader_gpu_facts(struct gt_reader *reader,
-			 const struct gt_xml_elem *gpu, struct gt_node *node)
+/* The bits of gt_port_acs that send peers' requests up, and their answers. */
+enum { GT_FACTS_ACS_REDIRECT = 0xc };
+
+static const char *gt_facts_peer_cause(const struct gt_reader *reader,
+				       const struct gt_pci_fn *fn)
 {
+	const struct gt_xml_elem *gpu = fn->gpu;
+	const char *acs = gt_xml_text(fn->elem, "gt_port_acs");
+	struct gt_peer_facts facts = {
+		.said = gt_xml_text(gpu, "gt_p2p_why"),
+		.name = gt_xml_attr(gpu, "gt_name"),
+		.vm = reader->machine ? gt_xml_attr(reader->machine, "vm")
+				      : NULL,
+		.has_mig = *gt_xml_text(gpu, "gt_mig") == '1',
+		.redirects =
+			(strtoul(acs, NULL, 16) & GT_FACTS_ACS_REDIRECT) != 0,
+		.translates = !strcmp(gt_xml_text(reader->machine, "iommu"),
+				      "translating")};
+
+	return gt_peer_cause(&facts);
+}
+
+void gt_reader_gpu_facts(struct gt_reader *reader, const struct gt_pci_fn *fn,
+			 struct gt_node *node)
+{
+	const struct gt_xml_elem *gpu = fn->gpu;
 	struct gt_buf facts = GT_BUF_INIT, problem = GT_BUF_INIT;
 	const char *firmware = gt_xml_text(gpu, "gt_firmware");
 	const char *hidden = gt_xml_text(gpu, "gt_hidden");
@@ -119,6 +143,7 @@ void gt_reader_gpu_facts(struct gt_reader *reader,
 		gt_facts_say(&problem, "NVLinks down: %s", down);
 	node->facts = gt_facts_keep(reader, &facts);
 	node->problem = gt_facts_keep(reader, &problem);
+	node->peer_cause = gt_facts_peer_cause(reader, fn);
 }
 
 /* Ports without a number are in no graph, because they are down. */

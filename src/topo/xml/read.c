@@ -133,8 +133,11 @@ int gt_topo_from_xml(const struct gt_xml *xml, enum gt_rates rates,
 		     struct gt_topo **out, struct gt_err *err)
 {
 	const struct gt_xml_elem *root = gt_xml_root(xml);
-	struct gt_reader reader = {
-		.rates = rates, .nvs = GT_NONE, .bare = 1, .no_nic = 1};
+	struct gt_reader reader = {.rates = rates,
+				   .nvs = GT_NONE,
+				   .bare = 1,
+				   .no_nic = 1,
+				   .machine = gt_xml_find(root, "gt_machine")};
 	struct gt_topo *topo;
 	int rc = gt_graph_new(gt_xml_source(xml), &topo, err);
 

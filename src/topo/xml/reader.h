@@ -49,6 +49,7 @@ struct gt_reader {
 	uint32_t *by_bus; /* functions in order of bus id */
 	struct gt_reader_cpu *cpus;
 	uint32_t ncpus, cpus_size;
+	const struct gt_xml_elem *machine; /* <gt_machine>, or NULL */
 	uint32_t nvs; /* the NVSwitches' node, or GT_NONE */
 	int bare;     /* no <gpu> is there: PCI classes tell what is a GPU */
 	int no_nic;   /* no <nic> is there either */
@@ -117,8 +118,8 @@ const struct gt_pci *gt_reader_pci(struct gt_reader *reader,
  * Set what people are told of a GPU and of a card, and return what they are
  * told of the machine; NULL where there is nothing, or no memory.
  */
-void gt_reader_gpu_facts(struct gt_reader *reader,
-			 const struct gt_xml_elem *gpu, struct gt_node *node);
+void gt_reader_gpu_facts(struct gt_reader *reader, const struct gt_pci_fn *fn,
+			 struct gt_node *node);
 void gt_reader_nic_facts(struct gt_reader *reader,
 			 const struct gt_xml_elem *nic, struct gt_node *node);
 const char *gt_reader_facts(struct gt_reader *reader,

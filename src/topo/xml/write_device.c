@@ -162,6 +162,7 @@ void gt_xml_out_gpu(struct gt_xml_out *out, xmlNodePtr parent,
 	gt_xml_out_int(out, node, "gt_mig", gpu->mig, GT_UNKNOWN);
 	gt_xml_out_text(out, node, "gt_hidden", gpu->hidden);
 	gt_xml_out_list(out, node, "gt_p2p", gpu->p2p);
+	gt_xml_out_list(out, node, "gt_p2p_why", gpu->p2p_why);
 	gt_xml_out_text(out, node, "gt_nvlink", gpu->nvlink);
 	gt_gpu_links(out, node, "gt_nvlinks_up", gpu->nvlinks_up);
 	gt_gpu_links(out, node, "gt_nvlinks_down", gpu->nvlinks_down);

@@ -67,6 +67,13 @@ int gt_cuda_detour_launch(const struct gt_engine *engine,
 /* Make what staged requests need, unless it is there: a meeting. */
 int gt_cuda_staged_need(struct gt_engine *engine, struct gt_err *err);
 
+/*
+ * Find the one rank that came to fewer meetings than all others; nranks if
+ * there is none.  When a request was given up, those that were held up come to
+ * all of theirs, and the one that stopped does not.
+ */
+uint32_t gt_cuda_staged_laggard(const struct gt_engine *engine);
+
 /* Say why nothing can be staged, because ranks share a GPU; NULL: it can. */
 const char *gt_cuda_staged_fault(const struct gt_engine *engine);
 

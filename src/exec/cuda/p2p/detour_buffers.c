@@ -204,6 +204,25 @@ const char *gt_cuda_staged_fault(const struct gt_engine *engine)
 		       : NULL;
 }
 
+uint32_t gt_cuda_staged_laggard(const struct gt_engine *engine)
+{
+	const struct gt_detour_slots *all = engine->detour_slots.base;
+	uint32_t n = engine->plan->nranks, last = n;
+	uint64_t least = UINT64_MAX;
+
+	for (uint32_t r = 0; all && r < n; r++) {
+		uint64_t told = __atomic_load_n(&all[r].told, __ATOMIC_ACQUIRE);
+
+		if (told < least)
+			last = r;
+		else if (told == least)
+			last = n;
+		if (told < least)
+			least = told;
+	}
+	return last;
+}
+
 int gt_cuda_staged_need(struct gt_engine *engine, struct gt_err *err)
 {
 	int rc;

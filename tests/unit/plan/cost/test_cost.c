@@ -55,6 +55,30 @@ static void test_small_is_latency(void **state)
 	gt_plan_free(plan);
 }
 
+/* Hops by the host's memory have a latency and a rate of their own. */
+static void test_through_the_host(void **state)
+{
+	struct gt_cost_params p = gt_cost_default(GT_PROTOCOL_LL);
+	struct gt_plan *plan = read_plan("ring4");
+	double gbs = gt_rat_double(plan->proof.value) *
+		     gt_cost_default(GT_PROTOCOL_SIMPLE).host_rate;
+
+	(void)state;
+	/* One of them is enough for all to go so. */
+	plan->channels[0].hops[0].transport = GT_TRANSPORT_SHM;
+	assert_near(price(plan, GT_COLL_ALLREDUCE, 64),
+		    p.base_us + 6 * p.hop_us[GT_COST_HOP_HOST], 0.01);
+	assert_near(price(plan, GT_COLL_ALLREDUCE, 4ull << 30),
+		    1.5 * (double)(4ull << 30) / 1e3 / gbs, 0.02);
+	for (uint32_t i = 0; i < plan->channels[0].nhops; i++)
+		plan->channels[0].hops[i].transport = GT_TRANSPORT_SHM;
+	assert_near(price(plan, GT_COLL_ALLREDUCE, 64),
+		    p.base_us + 6 * p.hop_us[GT_COST_HOP_HOST], 0.01);
+	assert_near(price(plan, GT_COLL_ALLREDUCE, 4ull << 30),
+		    1.5 * (double)(4ull << 30) / 1e3 / gbs, 0.02);
+	gt_plan_free(plan);
+}
+
 static void test_large_is_bandwidth(void **state)
 {
 	struct gt_plan *plan = read_plan("ring4");
@@ -326,6 +350,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_small_is_latency),
+		cmocka_unit_test(test_through_the_host),
 		cmocka_unit_test(test_large_is_bandwidth),
 		cmocka_unit_test(test_contention),
 		cmocka_unit_test(test_grows_with_size),

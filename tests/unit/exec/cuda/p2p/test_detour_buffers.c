@@ -370,6 +370,27 @@ static void test_staged(void **state)
 	close_world();
 }
 
+/* Who came to fewer meetings than all others is the one that stopped. */
+static void test_laggard(void **state)
+{
+	struct gt_detour_slots *all;
+
+	(void)state;
+	open_world(3, NULL);
+	world.engine.stages_in_host = 1;
+	assert_int_equal(gt_cuda_staged_laggard(&world.engine), 3);
+	assert_int_equal(gt_cuda_staged_need(&world.engine, NULL), 0);
+	assert_int_equal(gt_cuda_staged_laggard(&world.engine), 3);
+	all = world.engine.detour_slots.base;
+	all[0].told = all[2].told = 5;
+	assert_int_equal(gt_cuda_staged_laggard(&world.engine), 1);
+	all[1].told = 7;
+	assert_int_equal(gt_cuda_staged_laggard(&world.engine), 3);
+	all[2].told = 4;
+	assert_int_equal(gt_cuda_staged_laggard(&world.engine), 2);
+	close_world();
+}
+
 static void test_no_device_memory(void **state)
 {
 	uint32_t calls;
@@ -544,6 +565,7 @@ int main(void)
 		cmocka_unit_test(test_no_more_than_needed),
 		cmocka_unit_test(test_capped),
 		cmocka_unit_test(test_staged),
+		cmocka_unit_test(test_laggard),
 		cmocka_unit_test(test_no_device_memory),
 		cmocka_unit_test(test_no_pinned_memory),
 		cmocka_unit_test(test_no_shared_memory),
