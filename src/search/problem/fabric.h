@@ -22,6 +22,8 @@ struct gt_fabric_route {
 	struct gt_rat charge;
 	uint32_t nlinks; /* 0: the pair is not connected */
 	const uint32_t *links;
+	/* Where fabric.relays: of two hops, by a rank; none of its own. */
+	int relayed;
 };
 
 /*
@@ -45,6 +47,7 @@ struct gt_fabric {
 	uint32_t nnodes, nlinks, nranks;
 	struct gt_fabric_link *links;
 	uint32_t *ranks; /* rank -> node */
+	int relays;      /* may a ring's hop go through one more rank? */
 	int open; /* any path through nodes that are no ranks is a route */
 	struct gt_fabric_route *routes; /* [from * nranks + to], unless open */
 	const struct gt_external_ports *external; /* NULL: rings stay inside */

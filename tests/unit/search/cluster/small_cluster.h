@@ -65,9 +65,9 @@ static inline struct gt_quotient *small_cluster_quotient(
 		links[2] = enter[p];
 		links[3] = from[i];
 		out[i * nports + p] =
-			(struct gt_fabric_route){GT_RAT(1, 1), 2, links};
+			(struct gt_fabric_route){GT_RAT(1, 1), 2, links, 0};
 		in[i * nports + p] =
-			(struct gt_fabric_route){GT_RAT(1, 1), 2, links + 2};
+			(struct gt_fabric_route){GT_RAT(1, 1), 2, links + 2, 0};
 	}
 	q->fabric = f;
 	q->ports = ports;
