@@ -62,6 +62,7 @@ static int gt_search_tighten(const struct gt_shape_args *args,
 	proposal->has_bound = 1;
 	proposal->bound = any->value;
 	proposal->nprices = 0;
+	proposal->relays = 0;
 	proposal->max_channels = 0;
 	return GT_OK;
 }
@@ -128,6 +129,8 @@ static int gt_search_run(const struct gt_search_request *request,
 
 	if (rc)
 		return rc;
+	/* Equal shares are of whole hops alone. */
+	fabric->relays = fabric->relays && !args.bare;
 	args.fabric = found.fabric = fabric;
 	rc = shape->propose(&args, proposal, err);
 	if (!rc && proposal->class_ == GT_PROOF_RING)

@@ -109,10 +109,10 @@ GPU0,GPU2 or bus ids, which gtopo paths shows"
 		-o "$BATS_TEST_TMPDIR/plan" "$GTOPO_SRC/share/xml/dgx-1v.xml"
 	[ "$status" -eq 0 ]
 	[[ $err == *"rings of 100 GB/s busbw (57.14 algbw) in 3 channels"* ]]
-	[[ $err == *"proved: no 3 rings or fewer over its routes reach more"* ]]
+	[[ $err == *"proved: no 3 rings or fewer over its routes and relays reach more"* ]]
 	[[ $err == *"without --max-channels at most 120 GB/s busbw"* ]]
 	run_split gtopo verify "$BATS_TEST_TMPDIR/plan"
-	[[ $out == *"for 3 rings or fewer over its routes: optimal, proven"* ]]
+	[[ $out == *"for 3 rings or fewer over its routes and relays: optimal, proven"* ]]
 	run_split gtopo search --max-channels 0 "$(h100)"
 	[ "$status" -eq 2 ]
 }
@@ -463,4 +463,79 @@ written one by one"
 from rank to rank; mesh adds in the order of ranks"
 	run_split gtopo search --invariant --nodes 9 "$(h100)"
 	want 2 "gtopo search: --invariant is for one machine, or up to 64 GPUs"
+}
+
+# Four GPUs in a line of NVLinks, with little PCI between the ends.
+line() {
+	local dev ends
+	echo '<system version="1"><cpu numaid="0" arch="x86_64" vendor="AuthenticAMD" familyid="143" modelid="49">'
+	for dev in 0 1 2 3; do
+		printf '<pci busid="0000:0%d:00.0" class="0x030200" link_speed="16.0 GT/s PCIe" link_width="16"><gpu dev="%d" sm="80" rank="%d" gdr="1">' \
+			$((dev + 1)) $dev $dev
+		for ends in $dev $((dev + 2)); do
+			[ "$ends" -ge 1 ] && [ "$ends" -le 4 ] || continue
+			printf '<nvlink target="0000:0%d:00.0" count="4" tclass="0x030200"/>' "$ends"
+		done
+		echo '</gpu></pci>'
+	done
+	echo '</cpu></system>'
+}
+
+@test "a ring on a line of NVLinks: ranks relay, proved and run" {
+	cd "$BATS_TEST_TMPDIR"
+	line >line.xml
+	run_split gtopo search -v --algo ring -o plan line.xml
+	[ "$status" -eq 0 ]
+	[[ $err == *"rings of 104 GB/s busbw (69.33 algbw) in 3 channels"* ]]
+	[[ $err == *"proved: no rings over its routes and relays reach more"* ]]
+	run_split gtopo verify --topology line.xml plan
+	[[ $out == *"for rings over its routes and relays: optimal, proven"* ]]
+	for coll in allreduce allgather reducescatter broadcast reduce; do
+		run_split gtopo run --plan plan --device host --coll $coll \
+			-b 4K -e 64K
+		[ "$status" -eq 0 ]
+		[[ $out == *"Out of bounds values : 0 OK"* ]]
+	done
+	# One channel is limited by its narrowest hop, to a relay and from it.
+	gtopo search --algo ring --max-channels 1 -o plan line.xml
+	run_split gtopo verify plan
+	[[ $out == *"80 GB/s busbw for 1 ring or fewer over its routes and relays: optimal, proven"* ]]
+}
+
+# Each machine that is given has one value by each shape, however devices are
+# numbered.
+one_value() { # MACHINE
+	local copies="$BATS_TEST_TMPDIR/copies" file shape
+	rm -rf "$copies"
+	mkdir "$copies"
+	python3 "$GTOPO_SRC/tests/diff/mutate.py" "$1" "$copies" 4
+	for shape in "ring allreduce" "tree allreduce" "forest allgather" \
+		"flow alltoall"; do
+		for file in "$1" "$copies"/*.xml; do
+			gtopo search -q --algo "${shape% *}" \
+				--coll "${shape#* }" "$file" |
+				sed -n 's/^ *"value": //p'
+		done | sort -u >"$BATS_TEST_TMPDIR/values"
+		[ "$(wc -l <"$BATS_TEST_TMPDIR/values")" -eq 1 ] || {
+			echo "$1, $shape:"
+			cat "$BATS_TEST_TMPDIR/values"
+			return 1
+		}
+	done
+}
+
+@test "values do not depend on how devices are numbered" {
+	cd "$BATS_TEST_TMPDIR"
+	line >line.xml
+	one_value line.xml
+	for machine in dgx-1v pcie-8gpu dgx-h100; do
+		one_value "$GTOPO_SRC/share/xml/$machine.xml"
+	done
+}
+
+@test "values of real machines do not depend on numbers either" {
+	[ -n "${GTOPO_TEST_TOPOLOGIES:-}" ] || skip "GTOPO_TEST_TOPOLOGIES is unset"
+	for machine in 8p_rome 8p_90a 8p_ts1; do
+		one_value "$GTOPO_TEST_TOPOLOGIES/rccl-topo_$machine.xml"
+	done
 }

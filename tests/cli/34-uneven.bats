@@ -233,3 +233,21 @@ like 'dgx-1v' 50.62"
 	run_split gtopo search c.xml
 	want 1 "gtopo search: no tree joins all 12 GPUs: there are no routes for one"
 }
+
+@test "a broadcast below leaves with half their uplinks is near its bound" {
+	cd "$BATS_TEST_TMPDIR"
+	cat >leaves.xml <<-EOF
+		<cluster version="1" name="leaves">
+		<node file="$GTOPO_SRC/share/xml/dgx-h100.xml" kind="whole" nets="0,3-6,9-11" count="12"/>
+		<fabric><level nodes="5" oversubscription="2"/><level/></fabric>
+		</cluster>
+	EOF
+	gtopo search -q --coll broadcast -o plan leaves.xml
+	run_split gtopo verify --json plan
+	[ "$status" -eq 0 ]
+	python3 -c '
+import json, sys
+said = json.loads(sys.argv[1])
+value, bound = said["busbw_gbs"], said["bound"]["busbw_gbs"]
+assert bound == 384 and 0.95 * bound <= value <= bound and said["bound"]["proven"], (value, bound)' "$out"
+}

@@ -231,7 +231,7 @@ refused() {
 		gtopo search -q --algo ring -o plan shut.xml 2>/dev/null ||
 			continue
 		grep -q gt_p2p shut.xml || continue
-		gtopo verify plan | grep -q 'for rings over its routes: optimal'
+		gtopo verify plan | grep -q -E 'for rings over its routes( and relays)?: optimal'
 		carried shut.xml plan
 		n=$((n + 1))
 	done

@@ -51,6 +51,7 @@ unit_tests += \
 	%D%/search/pick/test_pick \
 	%D%/search/pick/test_several \
 	%D%/search/problem/test_flat_cluster \
+	%D%/search/ring/test_relays \
 	%D%/search/ring/test_ring \
 	%D%/search/ring/test_ring_table \
 	%D%/search/test_progress \

@@ -49,6 +49,11 @@ const char *gt_proof_text_routes(const struct gt_plan *plan, int any)
 
 	if (!plan->cluster && !of_class && proof->nparts && !proof->nroutes)
 		return " over its links";
+	/* What no schedule exceeds no relay does, and words are spared. */
+	if (of_class && proof->relays &&
+	    !(proof->has_any_bound &&
+	      !gt_rat_cmp(proof->bound, proof->any_bound)))
+		return " over its routes and relays";
 	return of_class || priced || proof->nparts || proof->nunused
 		       ? " over its routes"
 		       : "";

@@ -28,7 +28,8 @@ const char *gt_proof_text_value(const struct gt_plan *plan,
 
 /*
  * " over its routes" if the bound holds for what takes the plan's routes, one
- * for each pair of ranks, and "" if it holds for whatever the links can do.
+ * for each pair of ranks, " over its routes and relays" if a rank may be
+ * between two others, and "" if it holds for whatever the links can do.
  * That of the proof's own class, or, if `any` is set, that of any schedule.
  */
 const char *gt_proof_text_routes(const struct gt_plan *plan, int any);

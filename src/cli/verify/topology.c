@@ -170,20 +170,55 @@ static uint32_t find_vertex(const struct comparison *m, uint32_t place)
 	return gt_topo_find(m->topo, cluster->ports[place].id);
 }
 
+/* Do these links of the plan begin with the path?  Its length then, else 0. */
+static uint32_t begins_with(const struct comparison *m, const uint32_t *links,
+			    uint32_t n, const struct gt_path *path)
+{
+	uint32_t same = 0;
+
+	while (same < n && same < path->nhops &&
+	       m->links[links[same]] == path->links[same])
+		same++;
+	return same == path->nhops ? same : 0;
+}
+
+/* Is the route the NVLinks to some GPU and from there on? */
+static int is_relayed(const struct comparison *m,
+		      const struct gt_plan_route *route, uint32_t from,
+		      uint32_t to)
+{
+	for (uint32_t i = 0; i < gt_topo_ngpus(m->topo); i++) {
+		uint32_t via = gt_topo_gpu(m->topo, i), n;
+		const struct gt_path *in = gt_paths_peer(m->paths, from, via);
+		const struct gt_path *out = gt_paths_peer(m->paths, via, to);
+
+		if (in->kind != GT_PATH_NVL || out->kind != GT_PATH_NVL)
+			continue;
+		n = begins_with(m, route->links, route->nlinks, in);
+		if (n &&
+		    n + begins_with(m, route->links + n, route->nlinks - n,
+				    out) ==
+			    route->nlinks &&
+		    n < route->nlinks)
+			return !gt_rat_cmp(route->charge, GT_RAT(1, 1));
+	}
+	return 0;
+}
+
 /* Is this how the machine joins the two?  Charges end at ports. */
 static int compare_route(const struct comparison *m,
 			 const struct gt_plan_route *route,
 			 struct gt_plan_at at, struct gt_err *err)
 {
 	uint32_t from = find_vertex(m, route->from);
-	uint32_t to = find_vertex(m, route->to), same = 0;
+	uint32_t to = find_vertex(m, route->to);
 	int enters =
 		m->plan->cluster && route->from >= m->plan->cluster->nlocal;
 	const struct gt_path *path;
 
 	if (from == GT_NONE || to == GT_NONE)
 		return GT_OK;
-	path = gt_paths_get(m->paths, from, to);
+	path = gt_paths_peer(m->paths, from, to);
 	if (!path->is_staged != !route->is_staged)
 		return gt_plan_wrong(m->plan, at, err,
 				     "the GPUs of ranks %u and %u %s peer "
@@ -193,11 +228,11 @@ static int compare_route(const struct comparison *m,
 				     path->is_staged ? "have no" : "have",
 				     route->is_staged ? "through"
 						      : "not through");
-	while (same < route->nlinks && same < path->nhops &&
-	       m->links[route->links[same]] == path->links[same])
-		same++;
-	if (same == route->nlinks && same == path->nhops &&
+	if (path->nhops == route->nlinks &&
+	    begins_with(m, route->links, route->nlinks, path) == path->nhops &&
 	    (enters || !gt_rat_cmp(route->charge, path->charge)))
+		return GT_OK;
+	if (is_relayed(m, route, from, to))
 		return GT_OK;
 	return gt_plan_wrong(m->plan, at, err,
 			     "the machine's route from %u to %u (%s) has other "

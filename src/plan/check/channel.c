@@ -80,28 +80,54 @@ static int gt_check_hop_count(const struct gt_channel_check *check,
 }
 
 /*
- * The hops of a ring follow its order and close it.  Those of a chain do not
- * close it, and may be followed by the hops of the way back, from the first
- * hop's on.
+ * The hops of a ring follow its order and close it.  One that leads elsewhere
+ * is the first of two by which that rank relays.
+ */
+static int gt_check_ring(const struct gt_channel_check *check,
+			 struct gt_err *err)
+{
+	const struct gt_plan_channel *channel = check->channel;
+	uint32_t n = check->plan->nranks, nhops = n > 1 ? n : 0, at = 0;
+	int rc = gt_check_order(check, err);
+
+	if (!rc && (channel->nhops < nhops || channel->nhops > 2 * nhops))
+		rc = gt_check_hop_count(check, nhops, err);
+	for (uint32_t k = 0; k < nhops && !rc; k++) {
+		uint32_t from = channel->order[k], via;
+		uint32_t to = channel->order[(k + 1) % n];
+		/* as many are left as hops that may be relayed */
+		int relayed = channel->nhops - at > n - k &&
+			      channel->hops[at].to < n &&
+			      channel->hops[at].to != to &&
+			      channel->hops[at].to != from;
+
+		via = relayed ? channel->hops[at].to : to;
+		rc = gt_check_hop_ends(check, at++, from, via, err);
+		if (!rc && relayed)
+			rc = gt_check_hop_ends(check, at++, via, to, err);
+	}
+	return rc ? rc : gt_check_hop_count(check, at, err);
+}
+
+/*
+ * The hops of a chain follow its order, and may be followed by the hops of the
+ * way back, from the first hop's on.
  */
 static int gt_check_path(const struct gt_channel_check *check,
 			 struct gt_err *err)
 {
 	const struct gt_plan_channel *channel = check->channel;
 	uint32_t n = check->plan->nranks, nhops = n - 1;
-	int ring = channel->shape == GT_SHAPE_RING;
 	int rc = gt_check_order(check, err);
 
-	if (ring && n > 1)
-		nhops = n;
-	if (!ring && channel->nhops == 2 * nhops)
+	if (channel->nhops == 2 * nhops)
 		nhops *= 2;
 	if (!rc)
 		rc = gt_check_hop_count(check, nhops, err);
 	for (uint32_t i = 0; i < nhops && !rc; i++) {
-		uint32_t k = ring ? i : i % (n - 1);
+		uint32_t k = i % (n - 1);
 		uint32_t from = channel->order[k];
-		uint32_t to = channel->order[(k + 1) % n];
+		uint32_t to = channel->order[k + 1];
 
 		if (k == i)
 			rc = gt_check_hop_ends(check, i, from, to, err);
@@ -272,6 +298,7 @@ static int gt_check_channel(const struct gt_channel_check *check,
 
 	switch (check->channel->shape) {
 	case GT_SHAPE_RING:
+		return gt_check_ring(check, err);
 	case GT_SHAPE_CHAIN:
 		return gt_check_path(check, err);
 	case GT_SHAPE_TREE:

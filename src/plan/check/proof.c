@@ -169,6 +169,30 @@ static int gt_check_price_bound(const struct gt_plan *plan,
 	return rc;
 }
 
+/* Prices that are not about relays prove nothing of a plan that has some. */
+static int gt_check_relays(const struct gt_plan *plan, struct gt_err *err)
+{
+	const struct gt_plan_proof *proof = &plan->proof;
+
+	if (proof->relays && (proof->class_ != GT_PROOF_RING || proof->nequal))
+		return gt_plan_wrong(
+			plan, gt_plan_at("proof.certificate.relays"), err,
+			"is for prices of class ring alone, without 'equal'");
+	for (uint32_t c = 0; c < plan->nchannels && !proof->relays; c++) {
+		const struct gt_plan_channel *ring = &plan->channels[c];
+
+		if (ring->shape == GT_SHAPE_RING &&
+		    (proof->nprices || proof->max_channels) &&
+		    proof->class_ == GT_PROOF_RING &&
+		    ring->nhops > ring->norder)
+			return gt_plan_wrong(
+				plan, gt_plan_at("channels[%u].hops", c), err,
+				"have some that are relayed, which the proof "
+				"is not about");
+	}
+	return GT_OK;
+}
+
 static int gt_check_certificate(const struct gt_plan *plan,
 				const struct gt_plan_route **table,
 				struct gt_plan_report *report,
@@ -179,6 +203,8 @@ static int gt_check_certificate(const struct gt_plan *plan,
 
 	if (proof->nroutes)
 		rc = gt_check_routes(plan, table, err);
+	if (!rc && !plan->cluster)
+		rc = gt_check_relays(plan, err);
 	if (!rc && (proof->nprices || proof->max_channels))
 		rc = gt_check_price_bound(plan, table, &report->bound, err);
 	if (!rc && proof->nequal)

@@ -28,6 +28,7 @@ struct gt_ring_check {
 	struct gt_rat *rooms;
 	/* the costs, with hops that lack room as dear as a unit */
 	int64_t *wide;
+	int64_t *closed; /* costs by way of a rank between where that is less */
 };
 
 /*
@@ -79,6 +80,31 @@ static int gt_check_cheapest(const struct gt_plan *plan, uint32_t n,
 		"prove nothing: the ring %s costs less than 1 "
 		"(%.6g)",
 		ring, need.besides + (double)least / (double)costs->unit);
+}
+
+/*
+ * Where the proof is about relays, too, a hop costs what it does the cheapest
+ * way; these costs are in check->closed then.
+ */
+static struct gt_hop_costs gt_ring_relayed(const struct gt_ring_check *check,
+					   struct gt_hop_costs costs)
+{
+	uint32_t n = check->plan->nranks;
+	const int64_t *cost = costs.cost;
+
+	if (!check->plan->proof.relays)
+		return costs;
+	for (uint32_t i = 0; i < n * n; i++) {
+		check->closed[i] = cost[i];
+		for (uint32_t v = 0; v < n; v++) {
+			int64_t sum = cost[i / n * n + v] + cost[v * n + i % n];
+
+			if (v != i / n && v != i % n && sum < check->closed[i])
+				check->closed[i] = sum;
+		}
+	}
+	costs.cost = check->closed;
+	return costs;
 }
 
 /* Check that no ring costs less than `need`. */
@@ -168,6 +194,7 @@ static int gt_check_of_room(struct gt_ring_check *check, struct gt_rat room,
 				? unit
 				: check->costs.cost[i];
 	wide.cost = check->wide;
+	wide = gt_ring_relayed(check, wide);
 	return gt_check_need(
 		check->plan, n, &wide,
 		(struct gt_ring_need){(int64_t)whole, 1 - gt_rat_double(need)},
@@ -206,11 +233,13 @@ static int gt_check_rings(struct gt_ring_check *check,
 			  enum gt_bound_state *state, struct gt_err *err)
 {
 	const struct gt_plan *plan = check->plan;
+	struct gt_hop_costs costs;
 
 	gt_check_costs(plan, check->table, prices, &check->costs);
+	costs = gt_ring_relayed(check, check->costs);
 	if (!plan->proof.max_channels || !check->costs.unit)
-		return gt_check_ring_costs(plan, plan->nranks, &check->costs,
-					   state, err);
+		return gt_check_ring_costs(plan, plan->nranks, &costs, state,
+					   err);
 	*state = GT_BOUND_PROVEN;
 	return gt_check_each_room(check, state, err);
 }
@@ -229,14 +258,16 @@ int gt_check_ring_bound(const struct gt_plan *plan,
 			  .unit_max = gt_unit_max},
 		.rooms = calloc(nn, sizeof(struct gt_rat)),
 		.wide = calloc(nn, sizeof(int64_t)),
+		.closed = calloc(nn, sizeof(int64_t)),
 	};
 	int rc;
 
-	rc = check.costs.cost && check.rooms && check.wide
+	rc = check.costs.cost && check.rooms && check.wide && check.closed
 		     ? gt_check_rings(&check, prices, state, err)
 		     : gt_err_nomem(err);
 	free(check.costs.cost);
 	free(check.rooms);
 	free(check.wide);
+	free(check.closed);
 	return rc;
 }

@@ -92,6 +92,22 @@ void gt_plan_free(struct gt_plan *plan)
 		gt_arena_free(plan->arena);
 }
 
+uint32_t gt_plan_ring_relay(const struct gt_plan_channel *ring, uint32_t i)
+{
+	uint32_t at = 0;
+
+	if (ring->nhops <= ring->norder)
+		return UINT32_MAX;
+	for (uint32_t k = 0;; k++) {
+		uint32_t next = ring->order[(k + 1) % ring->norder];
+		uint32_t to = ring->hops[at].to;
+
+		if (k == i)
+			return to == next ? UINT32_MAX : to;
+		at += to == next ? 1 : 2;
+	}
+}
+
 enum gt_transport gt_plan_transport(const struct gt_plan *plan,
 				    const uint32_t *links, uint32_t nlinks,
 				    int is_staged)

@@ -147,7 +147,11 @@ struct gt_plan_channel {
 	 */
 	struct gt_rat gbs;
 	uint32_t nhops;
-	struct gt_plan_hop *hops; /* ring, chain: as in order */
+	/*
+	 * Ring, chain: as in order.  Where a ring's hop is relayed there are
+	 * two in its place (gt_plan_ring_relay()).
+	 */
+	struct gt_plan_hop *hops;
 	/*
 	 * template: one for each local rank, in order; hops are between local
 	 * ranks and in the direction away from the root
@@ -259,6 +263,8 @@ struct gt_plan_proof {
 	double busbw_gbs;
 	uint32_t max_channels; /* 0: any number; else of class ring */
 	struct gt_rat channel_price;
+	/* Class ring: over routes of two hops, by a rank between, neither. */
+	int relays;
 	uint32_t nprices, nroutes, nparts;
 	struct gt_plan_price *prices;
 	/* of all ordered pairs of ranks, or none */
@@ -376,6 +382,12 @@ void gt_plan_free(struct gt_plan *plan);
  * otherwise by access to each other's memory or, if it is staged, to the
  * host's.
  */
+/*
+ * The rank that relays the hop from the i-th rank of a ring's order to the
+ * next, or UINT32_MAX.  The ring's hops have passed gt_plan_check().
+ */
+uint32_t gt_plan_ring_relay(const struct gt_plan_channel *ring, uint32_t i);
+
 enum gt_transport gt_plan_transport(const struct gt_plan *plan,
 				    const uint32_t *links, uint32_t nlinks,
 				    int is_staged);

@@ -139,6 +139,8 @@ static void print_certificate(const struct gt_plan *plan,
 	}
 	if (proof->max_channels)
 		gt_print_rat(json, "channel_price", proof->channel_price);
+	if (proof->relays)
+		gt_json_put_bool(json, "relays", 1);
 	if (proof->nroutes)
 		print_routes(plan, json);
 	if (proof->nequal)

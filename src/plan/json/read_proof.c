@@ -223,10 +223,10 @@ static int gt_read_parts(struct gt_plan_reader *reader,
 static int gt_read_certificate(struct gt_plan_reader *reader,
 			       const struct gt_json *object, struct gt_err *err)
 {
-	static const char *const keys[] = {"prices", "channel_price", "routes",
-					   "parts",  "cut",           "sets",
-					   "unused", "equal",         NULL};
-	struct gt_json at, price;
+	static const char *const keys[] = {
+		"prices", "channel_price", "routes", "parts",  "cut",
+		"sets",   "unused",        "equal",  "relays", NULL};
+	struct gt_json at, price, relays;
 	int rc;
 
 	if (!gt_json_get(object, "certificate", &at))
@@ -237,6 +237,8 @@ static int gt_read_certificate(struct gt_plan_reader *reader,
 	if (!rc && gt_json_get(&at, "channel_price", &price))
 		rc = gt_json_rat(&price, &reader->plan->proof.channel_price,
 				 err);
+	if (!rc && gt_json_get(&at, "relays", &relays))
+		rc = gt_json_bool(&relays, &reader->plan->proof.relays, err);
 	if (!rc)
 		rc = gt_read_routes(reader, &at, err);
 	if (!rc)

@@ -18,7 +18,13 @@ uint32_t gt_lower_lanes(const struct gt_plan *plan,
 	     i++)
 		if (plan->programs[i].lane >= nlanes)
 			nlanes = plan->programs[i].lane + 1;
-	if (use->algo == GT_ALGO_STEPS)
+	for (uint32_t i = 0;
+	     use->algo == GT_ALGO_RING && !plan->cluster && i < plan->nchannels;
+	     i++)
+		if (plan->channels[i].shape == GT_SHAPE_RING &&
+		    gt_lower_ring_lanes(&plan->channels[i]) > nlanes)
+			nlanes = gt_lower_ring_lanes(&plan->channels[i]);
+	if (use->algo == GT_ALGO_STEPS || use->algo == GT_ALGO_RING)
 		return nlanes;
 	return use->algo == GT_ALGO_TREE && use->coll == GT_COLL_ALLREDUCE ? 2
 									   : 1;

@@ -144,6 +144,32 @@ static void gt_ring_reduce(const struct gt_ring_lowering *ring, uint32_t root,
 		gt_ring_step(ring, program, GT_OP_RECV_REDUCE_SEND, 0);
 }
 
+/* The rank that relays the hop from a position on, or UINT32_MAX. */
+static uint32_t gt_ring_relay_of(const struct gt_ring_lowering *ring,
+				 uint32_t position)
+{
+	return ring->plan->cluster
+		       ? UINT32_MAX
+		       : gt_plan_ring_relay(ring->channel, position);
+}
+
+/*
+ * One of the two connections, for the hop from this position on.  What is
+ * relayed has FIFOs of its own, by the hop.
+ */
+static struct gt_conn gt_ring_conn(const struct gt_ring_lowering *ring,
+				   uint32_t position, uint32_t peer, int sends)
+{
+	uint32_t relay = gt_ring_relay_of(ring, position);
+	int relayed = relay != UINT32_MAX;
+
+	return (struct gt_conn){
+		.peer = relayed ? relay : gt_ring_rank(ring, peer),
+		.tag = (uint16_t)(relayed ? position + 1 : 0),
+		.sends = (uint8_t)sends,
+	};
+}
+
 /*
  * Make the two connections: number 0 is from the rank before, number 1 to the
  * rank behind.
@@ -151,26 +177,99 @@ static void gt_ring_reduce(const struct gt_ring_lowering *ring, uint32_t root,
 static void gt_ring_connect(struct gt_ring_lowering *ring,
 			    struct gt_program *program)
 {
-	uint32_t n = ring->n;
+	uint32_t n = ring->n, before = gt_ring_before(ring, 1);
 
 	if (n == 1)
 		return;
 	ring->conns = (struct gt_step_conns){.recv = 0, .send = 1};
 	program->nconns = 2;
-	program->conns[0].peer = gt_ring_rank(ring, gt_ring_before(ring, 1));
-	program->conns[1].peer =
-		gt_ring_rank(ring, gt_ring_before(ring, n - 1));
-	program->conns[1].sends = 1;
+	program->conns[0] = gt_ring_conn(ring, before, before, 0);
+	program->conns[1] =
+		gt_ring_conn(ring, ring->at, gt_ring_before(ring, n - 1), 1);
+}
+
+static void gt_ring_steps(const struct gt_ring_lowering *ring,
+			  const struct gt_lowering *l)
+{
+	uint32_t root = l->want->use.root;
+
+	if (l->want->use.coll == GT_COLL_ALLREDUCE)
+		gt_ring_allreduce(ring, l->program);
+	else if (l->want->use.coll == GT_COLL_ALLGATHER)
+		gt_ring_allgather(ring, l->program);
+	else if (l->want->use.coll == GT_COLL_REDUCESCATTER)
+		gt_ring_reducescatter(ring, l->program);
+	else if (l->want->use.coll == GT_COLL_BROADCAST)
+		gt_ring_broadcast(ring, root, l->program);
+	else
+		gt_ring_reduce(ring, root, l->program);
+}
+
+/*
+ * Passes on what the hop's first rank sends: its program, of which each step
+ * that sends is taken and sent here, and nothing else is done.
+ */
+static void gt_ring_pass_on(const struct gt_ring_lowering *ring,
+			    struct gt_program *program)
+{
+	uint32_t nsteps = program->nsteps;
+
+	program->nsteps = 0;
+	for (uint32_t i = 0; i < nsteps; i++) {
+		const struct gt_step step = program->steps[i];
+		uint32_t last = (uint32_t)step.nsrc + step.ndst - 1;
+
+		if (step.operand[last].buf == GT_BUF_FIFO)
+			gt_ring_step(ring, program, GT_OP_RECV_SEND,
+				     step.chunk);
+	}
+	program->nconns = 2;
+	program->conns[0] = (struct gt_conn){
+		.peer = gt_ring_rank(ring, ring->at),
+		.tag = (uint16_t)(ring->at + 1),
+	};
+	program->conns[1] = (struct gt_conn){
+		.peer = gt_ring_rank(ring, (ring->at + 1) % ring->n),
+		.tag = (uint16_t)(ring->at + 1),
+		.sends = 1,
+	};
+}
+
+/* Find the hop that is the rank's lane-th to relay; 0 when it has fewer. */
+static int gt_ring_relays(struct gt_ring_lowering *ring, uint32_t rank,
+			  uint32_t lane)
+{
+	for (ring->at = 0; ring->at < ring->n; ring->at++)
+		if (gt_ring_relay_of(ring, ring->at) == rank && !--lane)
+			return 1;
+	return 0;
+}
+
+uint32_t gt_lower_ring_lanes(const struct gt_plan_channel *ring)
+{
+	uint32_t most = 0;
+
+	for (uint32_t i = 0; ring->nhops > ring->norder && i < ring->norder;
+	     i++) {
+		uint32_t relay = gt_plan_ring_relay(ring, i), count = 0;
+
+		for (uint32_t k = 0; relay != UINT32_MAX && k <= i; k++)
+			count += gt_plan_ring_relay(ring, k) == relay;
+		most = count > most ? count : most;
+	}
+	return 1 + most;
 }
 
 int gt_lower_ring(const struct gt_lowering *l, struct gt_err *err)
 {
 	struct gt_ring_lowering ring = {
 		.plan = l->plan, .channel = l->channel, .n = l->plan->nranks};
-	uint32_t root = l->want->use.root;
+	uint32_t lane = l->want->lane;
 	int rc;
 
-	while (ring.at < ring.n &&
+	if (lane && !gt_ring_relays(&ring, l->want->rank, lane))
+		return GT_OK;
+	while (!lane && ring.at < ring.n &&
 	       gt_ring_rank(&ring, ring.at) != l->want->rank)
 		ring.at++;
 	if (ring.at == ring.n)
@@ -181,15 +280,8 @@ int gt_lower_ring(const struct gt_lowering *l, struct gt_err *err)
 	if (rc)
 		return rc;
 	gt_ring_connect(&ring, l->program);
-	if (l->want->use.coll == GT_COLL_ALLREDUCE)
-		gt_ring_allreduce(&ring, l->program);
-	else if (l->want->use.coll == GT_COLL_ALLGATHER)
-		gt_ring_allgather(&ring, l->program);
-	else if (l->want->use.coll == GT_COLL_REDUCESCATTER)
-		gt_ring_reducescatter(&ring, l->program);
-	else if (l->want->use.coll == GT_COLL_BROADCAST)
-		gt_ring_broadcast(&ring, root, l->program);
-	else
-		gt_ring_reduce(&ring, root, l->program);
+	gt_ring_steps(&ring, l);
+	if (lane)
+		gt_ring_pass_on(&ring, l->program);
 	return GT_OK;
 }

@@ -27,8 +27,15 @@ struct gt_lowering {
  * "Bandwidth optimal all-reduce algorithms for clusters of workstations",
  * 2009): each chunk once to be reduced and once to be spread.  Broadcast and
  * reduce run along the ring from behind the root, in a pipeline of slices.
+ *
+ * A hop that is relayed goes over FIFOs of its own, and the rank between has a
+ * lane for it, which does nothing but take and send: so it waits for its own
+ * hop alone, and nothing else waits for it.
  */
 int gt_lower_ring(const struct gt_lowering *l, struct gt_err *err);
+
+/* 1, and one for each hop that some rank relays. */
+uint32_t gt_lower_ring_lanes(const struct gt_plan_channel *ring);
 
 /*
  * Trees and chains.  An all-gather's block goes down from its owner, a

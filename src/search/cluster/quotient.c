@@ -184,6 +184,8 @@ int gt_quotient_new(const struct gt_cluster_request *request,
 	q->cluster.nlocal = request->ngpus;
 	q->budget = request->budget;
 	rc = gt_search_request_fabric(&node, arena, &fabric, err);
+	if (!rc)
+		fabric->relays = 0;
 	q->fabric = fabric;
 	if (!rc)
 		rc = find_levels(cluster, arena, &q->cluster, err);

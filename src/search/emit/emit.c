@@ -16,6 +16,7 @@
 #include "search/emit/plan_builder.h"
 #include "search/problem/fabric.h"
 #include "search/problem/flat_cluster.h"
+#include "search/problem/link_rows.h"
 #include "search/problem/request.h"
 #include "search/problem/shape.h"
 #include "topo/cluster/cluster.h"
@@ -174,21 +175,35 @@ static void emit_hop(struct gt_emitter *e, struct gt_plan_channel *out,
 		gt_plan_builder_hop(&e->b, from, to, route, NULL);
 }
 
+static void emit_leg(struct gt_emitter *e, struct gt_plan_channel *out,
+		     uint32_t from, uint32_t to)
+{
+	const struct gt_fabric *f = e->solution->fabric;
+
+	emit_hop(e, out, from, to, &f->routes[from * f->nranks + to]);
+}
+
+/* A hop that is relayed is two, one behind the other. */
 static void emit_order(struct gt_emitter *e,
 		       const struct gt_proposal_channel *in,
 		       struct gt_plan_channel *out)
 {
-	const struct gt_fabric *f = e->solution->fabric;
 	uint32_t n = e->b.plan->nranks;
 
 	out->norder = n;
-	out->order =
-		gt_plan_builder_copy(&e->b, in->order, n, sizeof(*out->order));
-	out->hops = gt_plan_builder_array(&e->b, n, sizeof(*out->hops));
-	for (uint32_t k = 0; n > 1 && k < n && !e->b.failed; k++) {
-		uint32_t from = in->order[k], to = in->order[(k + 1) % n];
+	out->order = gt_plan_builder_array(&e->b, n, sizeof(*out->order));
+	out->hops =
+		gt_plan_builder_array(&e->b, 2 * (size_t)n, sizeof(*out->hops));
+	for (uint32_t k = 0; k < n && !e->b.failed; k++) {
+		uint32_t to = gt_ring_place(in->order[(k + 1) % n]);
+		uint32_t via = gt_ring_via(in->order[k]);
 
-		emit_hop(e, out, from, to, &f->routes[from * n + to]);
+		out->order[k] = gt_ring_place(in->order[k]);
+		if (n > 1)
+			emit_leg(e, out, out->order[k],
+				 via == UINT32_MAX ? to : via);
+		if (via != UINT32_MAX)
+			emit_leg(e, out, via, to);
 	}
 }
 
@@ -434,6 +449,7 @@ static void emit_proof(struct gt_emitter *e)
 		return;
 	emit_routes(e);
 	emit_prices(e);
+	proof->relays = proposal->relays;
 	proof->max_channels = proposal->max_channels;
 	proof->channel_price =
 		proposal->max_channels ? proposal->channel_price : GT_RAT(0, 1);

@@ -256,6 +256,7 @@ static int restate_bound(struct gt_plan *plan, struct gt_rat algbw)
 	proof->value = plan->channels[0].gbs;
 	proof->optimal = !gt_rat_cmp(proof->value, proof->bound);
 	proof->nprices = proof->nequal = 0;
+	proof->relays = 0;
 	proof->has_any_bound = 0;
 	return 1;
 }

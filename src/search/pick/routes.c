@@ -113,21 +113,26 @@ static int is_cable(const struct gt_path *path)
 	return path->kind == GT_PATH_NVL && path->nhops == 1;
 }
 
-/* As the routes of all GPUs are chosen: the wider one, or the NVLinks. */
+/*
+ * As search/problem/request.h has it: those more than three times as wide as
+ * the pair's own route.
+ */
 static uint64_t relays_of(const struct gt_pick_routes *r, uint32_t from,
 			  uint32_t to)
 {
 	const struct gt_path *own = path_of(r, from, to);
+	struct gt_rat room = GT_RAT(0, 1);
 	uint64_t relays = 0;
 
-	if (own->kind == GT_PATH_NVL)
+	if (own->kind == GT_PATH_NVL || own->is_staged ||
+	    !gt_rat_mul(own->gbs, GT_RAT(3, 1), &room))
 		return 0;
 	for (uint32_t via = 0; via < r->query->ngpus; via++) {
 		const struct gt_path *in = path_of(r, from, via);
 		const struct gt_path *out = path_of(r, via, to);
 
 		if (is_cable(in) && is_cable(out) &&
-		    gt_rat_cmp(gt_rat_min(in->gbs, out->gbs), own->gbs) >= 0)
+		    gt_rat_cmp(gt_rat_min(in->gbs, out->gbs), room) > 0)
 			relays |= (uint64_t)1 << via;
 	}
 	return relays;

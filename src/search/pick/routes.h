@@ -40,8 +40,8 @@ struct gt_pick_routes {
 	struct gt_pick_link *links; /* as in the topology */
 	int64_t scale;
 	/*
-	 * [from * ngpus + to]: the GPUs that relay for the pair and are no
-	 * narrower than its own route
+	 * [from * ngpus + to]: the GPUs that relay for the pair, more than
+	 * three times as wide as its own route
 	 */
 	uint64_t *relays;
 	struct gt_pick_near *near; /* by GPU */

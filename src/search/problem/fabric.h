@@ -23,6 +23,8 @@ struct gt_fabric_route {
 	uint32_t nlinks; /* 0: the pair is not connected */
 	const uint32_t *links;
 	int is_staged; /* bytes wait in the host's memory on the way */
+	/* Where fabric.relays: of two hops, by a rank; none of its own. */
+	int relayed;
 };
 
 /*
@@ -46,6 +48,7 @@ struct gt_fabric {
 	uint32_t nnodes, nlinks, nranks;
 	struct gt_fabric_link *links;
 	uint32_t *ranks; /* rank -> node */
+	int relays;      /* may a ring's hop go through one more rank? */
 	int open; /* any path through nodes that are no ranks is a route */
 	struct gt_fabric_route *routes; /* [from * nranks + to], unless open */
 	const struct gt_external_ports *external; /* NULL: rings stay inside */

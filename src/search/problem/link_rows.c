@@ -19,7 +19,7 @@ static int gt_ring_open(const struct gt_fabric *f,
 	for (uint32_t k = 0; k < route->nlinks; k++)
 		if (f->links[route->links[k]].gbs.num <= 0)
 			return 0;
-	return route->nlinks > 0;
+	return route->nlinks > 0 && !(f->relays && route->relayed);
 }
 
 /*
@@ -244,18 +244,26 @@ int gt_link_rows_new(const struct gt_fabric *fabric, struct gt_arena *arena,
 	return GT_OK;
 }
 
+static void gt_ring_load(const struct gt_link_rows *rows, size_t hop,
+			 uint32_t *loads)
+{
+	for (uint32_t k = rows->first[hop]; k < rows->first[hop + 1]; k++)
+		loads[rows->uses[k].row] += rows->uses[k].load;
+}
+
 void gt_ring_loads(const struct gt_link_rows *rows, const uint32_t *order,
 		   uint32_t *loads)
 {
-	uint32_t n = rows->n, m = rows->stride;
+	uint32_t n = rows->n;
+	size_t legs[2];
 
 	memset(loads, 0, rows->nrows * sizeof(*loads));
 	for (uint32_t i = 0; i < n; i++) {
-		size_t hop = order[i] * m + order[i + 1 < n ? i + 1 : 0];
+		uint32_t nlegs = gt_ring_legs(
+			rows, order[i], order[i + 1 < n ? i + 1 : 0], legs);
 
-		for (uint32_t k = rows->first[hop]; k < rows->first[hop + 1];
-		     k++)
-			loads[rows->uses[k].row] += rows->uses[k].load;
+		while (nlegs--)
+			gt_ring_load(rows, legs[nlegs], loads);
 	}
 	if (rows->max_channels)
 		loads[rows->nrows - 1] =
@@ -275,10 +283,60 @@ void gt_ring_weights(const struct gt_link_rows *rows, const int64_t *prices,
 	}
 }
 
+/* The rank by which a hop costs less than directly, of several the first. */
+static uint32_t gt_ring_cheapest_via(const struct gt_link_rows *rows,
+				     const int64_t *weights, uint32_t from,
+				     uint32_t to, int64_t *least)
+{
+	size_t m = rows->stride;
+	uint32_t best = UINT32_MAX;
+
+	*least = weights[from * m + to];
+	for (uint32_t via = 0; rows->relays && via < rows->n; via++) {
+		int64_t sum = weights[from * m + via] + weights[via * m + to];
+
+		if (via == from || via == to || sum >= *least)
+			continue;
+		*least = sum;
+		best = via;
+	}
+	return best;
+}
+
+void gt_ring_close(const struct gt_link_rows *rows, const int64_t *weights,
+		   int64_t *closed)
+{
+	uint32_t m = rows->stride;
+
+	if (!rows->relays) {
+		memcpy(closed, weights, (size_t)m * m * sizeof(*closed));
+		return;
+	}
+	for (uint32_t i = 0; i < m * m; i++)
+		gt_ring_cheapest_via(rows, weights, i / m, i % m, &closed[i]);
+}
+
+void gt_ring_relay(const struct gt_link_rows *rows, const int64_t *weights,
+		   uint32_t *order)
+{
+	uint32_t n = rows->n;
+	int64_t least;
+
+	for (uint32_t i = 0; rows->relays && i < n; i++) {
+		uint32_t next = gt_ring_place(order[i + 1 < n ? i + 1 : 0]);
+		uint32_t via = gt_ring_cheapest_via(rows, weights, order[i],
+						    next, &least);
+
+		order[i] += (via + 1) << GT_RING_VIA_SHIFT;
+	}
+}
+
 void gt_link_rows_reverse_ring(const struct gt_link_rows *rows, uint32_t *order)
 {
 	uint32_t n = rows->nranks, nports = (rows->stride - n) / 2, t;
 
+	for (uint32_t i = 0; i < rows->n; i++)
+		order[i] = gt_ring_place(order[i]);
 	/*
 	 * With external ports the last rank becomes the first, and out becomes
 	 * in.

@@ -7,10 +7,14 @@
  * over all Hamiltonian rings c.  A link that no hop loads, or that another
  * link always overrules (its load over its capacity is never larger), has no
  * row.  Loads are whole numbers: the true ones times `unit`.
+ *
+ * A hop may be relayed: go to a rank between and from there on, over the routes
+ * of both.  In an order the entry that such a hop leaves has that rank in it.
  */
 #ifndef GT_SEARCH_PROBLEM_LINK_ROWS_H
 #define GT_SEARCH_PROBLEM_LINK_ROWS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/rat.h"
@@ -31,6 +35,9 @@ struct gt_link_load {
 	uint32_t row, load;
 };
 
+/* Where a place's number ends in an entry of an order. */
+enum { GT_RING_VIA_SHIFT = 16, GT_RING_PLACES = 1 << GT_RING_VIA_SHIFT };
+
 struct gt_link_rows {
 	/*
 	 * Places in a ring's order, and what can stand there: the ranks; where
@@ -41,6 +48,7 @@ struct gt_link_rows {
 	uint32_t nrows;
 	uint32_t unit;
 	struct gt_link_row *rows;
+	int relays; /* may hops be relayed?  0 until somebody says so */
 	unsigned char *joined; /* [from * stride + to]: is there a route? */
 	/*
 	 * The loads again, hop by hop, as a hop loads few rows: those of hop h
@@ -92,11 +100,53 @@ uint32_t gt_ring_narrowest(const struct gt_link_rows *rows,
 void gt_ring_loads(const struct gt_link_rows *rows, const uint32_t *order,
 		   uint32_t *loads);
 
+/* The place that an entry of an order names. */
+static inline uint32_t gt_ring_place(uint32_t entry)
+{
+	return entry % GT_RING_PLACES;
+}
+
+/* The rank that relays the hop from there, or UINT32_MAX. */
+static inline uint32_t gt_ring_via(uint32_t entry)
+{
+	return (entry >> GT_RING_VIA_SHIFT) - 1;
+}
+
+/*
+ * The hops, by stride, from an entry of an order to the next one; returns how
+ * many, 1 or 2.
+ */
+static inline uint32_t gt_ring_legs(const struct gt_link_rows *rows,
+				    uint32_t entry, uint32_t next,
+				    size_t legs[2])
+{
+	size_t m = rows->stride, from = gt_ring_place(entry);
+	size_t to = gt_ring_place(next), via = gt_ring_via(entry);
+
+	legs[0] = from * m + to;
+	if (entry < GT_RING_PLACES)
+		return 1;
+	legs[0] = from * m + via;
+	legs[1] = via * m + to;
+	return 2;
+}
+
 /* weights[from * stride + to] = sum of load * price over the rows of links. */
 void gt_ring_weights(const struct gt_link_rows *rows, const int64_t *prices,
 		     int64_t *weights);
 
-/* Reverse the ring; its first rank stays the first. */
+/*
+ * closed[] = what each hop costs the cheapest way, over a rank between where
+ * that is less and rows->relays allows it.
+ */
+void gt_ring_close(const struct gt_link_rows *rows, const int64_t *weights,
+		   int64_t *closed);
+
+/* Have each hop of an order without relays go the cheapest way. */
+void gt_ring_relay(const struct gt_link_rows *rows, const int64_t *weights,
+		   uint32_t *order);
+
+/* Reverse the ring, without relays; its first rank stays the first. */
 void gt_link_rows_reverse_ring(const struct gt_link_rows *rows,
 			       uint32_t *order);
 

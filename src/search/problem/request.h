@@ -37,7 +37,15 @@ struct gt_search_request {
 
 /*
  * The request's machine as numbers; links keep the topology's indices.
- * Memory is the arena's; routes are borrowed from the paths.
+ *
+ * Two GPUs without NVLink of their own have the route by which one reaches the
+ * other's memory, over PCI.  Where NVLinks through another rank are more than
+ * three times as wide that route is left out, as it would make channels many
+ * and thin for little: then the pair has those NVLinks, which are the two hops
+ * to and from that rank, the first one in order where there are several.  GPUs
+ * that are no ranks relay nothing.
+ *
+ * Memory is the arena's; routes are borrowed from the paths, which live longer.
  */
 int gt_search_request_fabric(const struct gt_search_request *request,
 			     struct gt_arena *arena, struct gt_fabric **fabric,

@@ -30,7 +30,8 @@ struct gt_proposal_path {
 struct gt_proposal_channel {
 	struct gt_rat gbs; /* more than 0 */
 	/*
-	 * Ring: all ranks, rank 0 first; with external ports
+	 * Ring: all ranks, rank 0 first, as in search/problem/link_rows.h,
+	 * with the ranks that relay; with external ports
 	 * (search/problem/fabric.h) the ranks, nranks + the port it leaves by,
 	 * + nports + the one it enters.
 	 */
@@ -68,6 +69,7 @@ struct gt_proposal {
 	struct gt_rat bound;
 	uint32_t nprices;
 	struct gt_proposal_price *prices;
+	int relays; /* prices are about rings whose hops may be relayed, too */
 	/* bound is about at most so many channels; 0: any number, price 0 */
 	uint32_t max_channels;
 	struct gt_rat channel_price;

@@ -34,8 +34,8 @@ struct gt_greedy {
 	const struct gt_link_rows *rows;
 	const struct gt_greedy_args *args;
 	double *left; /* row -> capacity not given away */
-	int64_t *prices, *weights;
-	int64_t *cost; /* hop -> price under the guide */
+	int64_t *prices;
+	int64_t *weights, *closed; /* as in search/ring/master.h */
 	uint32_t *order, *best, *loads;
 	uint32_t seed;
 };
@@ -45,7 +45,7 @@ static void gt_greedy_release(struct gt_greedy *g)
 	free(g->left);
 	free(g->prices);
 	free(g->weights);
-	free(g->cost);
+	free(g->closed);
 	free(g->order);
 	free(g->best);
 	free(g->loads);
@@ -59,15 +59,13 @@ static int gt_greedy_init(struct gt_greedy *g)
 	g->left = malloc(m * sizeof(*g->left));
 	g->prices = malloc(m * sizeof(*g->prices));
 	g->weights = malloc(nn * sizeof(*g->weights));
-	g->cost = malloc(nn * sizeof(*g->cost));
+	g->closed = malloc(nn * sizeof(*g->closed));
 	g->order = malloc(n * sizeof(*g->order));
 	g->best = malloc(n * sizeof(*g->best));
 	g->loads = malloc(m * sizeof(*g->loads));
-	if (!g->left || !g->prices || !g->weights || !g->cost || !g->order ||
+	if (!g->left || !g->prices || !g->weights || !g->closed || !g->order ||
 	    !g->best || !g->loads)
 		return GT_ESYS;
-	if (g->args->guide)
-		gt_ring_weights(g->rows, g->args->guide->prices, g->cost);
 	for (uint32_t r = 0; r < g->rows->nrows; r++)
 		g->left[r] = gt_rat_double(g->rows->rows[r].gbs);
 	return GT_OK;
@@ -113,19 +111,19 @@ static void gt_greedy_offer(struct gt_greedy *g)
 	for (size_t i = 0; i < nn; i++)
 		if (!g->rows->joined[i] || g->weights[i] > GT_PRICER_NO_HOP)
 			g->weights[i] = GT_PRICER_NO_HOP;
-	gt_pricer_run(g->args->pricer, g->weights);
+	gt_ring_close(g->rows, g->weights, g->closed);
+	gt_pricer_run(g->args->pricer, g->closed);
 }
 
-/* Does the ring cost exactly 1 under the guide's prices? */
-static int gt_greedy_guided(const struct gt_greedy *g, const uint32_t *order)
+/* Does the ring with these loads cost exactly 1 under the guide's prices? */
+static int gt_greedy_guided(const struct gt_greedy *g)
 {
-	uint32_t n = g->rows->n, m = g->rows->stride;
 	__int128 cost = 0;
 
 	if (!g->args->guide)
 		return 1;
-	for (uint32_t i = 0; i < n; i++)
-		cost += g->cost[order[i] * m + order[i + 1 < n ? i + 1 : 0]];
+	for (uint32_t r = 0; r < g->rows->nrows; r++)
+		cost += (__int128)g->args->guide->prices[r] * g->loads[r];
 	return cost == g->args->guide->price_den;
 }
 
@@ -134,9 +132,9 @@ static double gt_greedy_room(struct gt_greedy *g, const uint32_t *order)
 {
 	double room = 1e30;
 
-	if (!gt_greedy_guided(g, order))
-		return 0;
 	gt_ring_loads(g->rows, order, g->loads);
+	if (!gt_greedy_guided(g))
+		return 0;
 	for (uint32_t r = 0; r < g->rows->nrows; r++)
 		if (g->loads[r] && g->left[r] < room * g->loads[r])
 			room = g->left[r] / g->loads[r];
@@ -154,6 +152,7 @@ static double gt_greedy_best(struct gt_greedy *g)
 		    GT_PRICER_NO_HOP)
 			continue;
 		for (int way = 0; way < 2; way++) {
+			gt_ring_relay(g->rows, g->weights, g->order);
 			room = gt_greedy_room(g, g->order);
 			if (room > best * (1 + GT_GREEDY_EPS)) {
 				best = room;

@@ -41,9 +41,10 @@ static int gt_ring_search_begin(struct gt_ring_search *s, struct gt_err *err)
 	s->quick = gt_pricer_new(n, external, n > GT_RING_SMALL);
 	s->prices = gt_arena_array(arena, s->rows->nrows, sizeof(*s->prices));
 	s->weights = gt_arena_array(arena, m * m, sizeof(*s->weights));
+	s->closed = gt_arena_array(arena, m * m, sizeof(*s->closed));
 	s->order = gt_arena_array(arena, m, sizeof(*s->order));
 	if (!s->lp || !s->pricer || !s->quick || !s->prices || !s->weights ||
-	    !s->order)
+	    !s->closed || !s->order)
 		return gt_err_nomem(err);
 	return GT_OK;
 }
@@ -103,7 +104,8 @@ static void gt_ring_price(struct gt_ring_search *s, struct gt_pricer *pricer,
 		if (!s->rows->joined[i] || s->weights[i] > GT_PRICER_NO_HOP ||
 		    (s->rows->max_channels && s->rows->width[i] < width))
 			s->weights[i] = GT_PRICER_NO_HOP;
-	gt_pricer_run(pricer, s->weights);
+	gt_ring_close(s->rows, s->weights, s->closed);
+	gt_pricer_run(pricer, s->closed);
 }
 
 /*
@@ -120,6 +122,7 @@ static int gt_ring_collect(struct gt_ring_search *s,
 		if (gt_pricer_ring(pricer, i, s->order) >= limit)
 			continue;
 		for (int way = 0; way < 2; way++) {
+			gt_ring_relay(s->rows, s->weights, s->order);
 			one = gt_ring_pool_add(&s->pool, s->order);
 			if (one < 0)
 				return one;
@@ -299,10 +302,8 @@ static int gt_ring_solve_once(struct gt_ring_search *s,
 	return *added < 0 ? gt_err_nomem(err) : GT_OK;
 }
 
-/* Give a share of 0 to rings that came into the pool after the solution. */
-static int gt_ring_result_extend(const struct gt_ring_search *s,
-				 struct gt_ring_exact *result,
-				 struct gt_err *err)
+int gt_ring_result_extend(const struct gt_ring_search *s,
+			  struct gt_ring_exact *result, struct gt_err *err)
 {
 	struct gt_rat *shares =
 		gt_arena_array(s->args->arena, s->pool.nrings, sizeof(*shares));
@@ -403,7 +404,7 @@ int64_t gt_ring_min_cost(struct gt_ring_search *s, const int64_t *prices)
 
 	for (uint32_t width = 0; width < s->rows->nwidths; width++) {
 		gt_ring_price(s, s->pricer, prices, width);
-		one = gt_pricer_bound(s->pricer, s->weights);
+		one = gt_pricer_bound(s->pricer, s->closed);
 		if (one < 0)
 			return one;
 		one += gt_ring_channel(s, prices, width);

@@ -33,6 +33,7 @@ struct gt_ring_search {
 	struct gt_pricer *quick;  /* asked first */
 	int64_t *prices;          /* row -> price, in whole numbers */
 	int64_t *weights;         /* hop -> cost under them */
+	int64_t *closed;          /* hop -> the same, relayed if cheaper */
 	uint32_t *order;
 	uint32_t nrounds;
 	double enough; /* rings at which to stop; 0: as many as there are */
@@ -54,6 +55,10 @@ void gt_ring_search_release(struct gt_ring_search *s);
 int gt_ring_result_init(const struct gt_ring_search *s,
 			const struct gt_ring_pool *pool,
 			struct gt_ring_exact *result, struct gt_err *err);
+
+/* Give a share of 0 to rings that came into the pool after the solution. */
+int gt_ring_result_extend(const struct gt_ring_search *s,
+			  struct gt_ring_exact *result, struct gt_err *err);
 
 /* The first rings, of which there is none without routes for one: GT_ENO. */
 int gt_ring_seed(struct gt_ring_search *s, struct gt_err *err);

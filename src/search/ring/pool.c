@@ -57,11 +57,17 @@ static int gt_ring_pool_grow(struct gt_ring_pool *pool)
 static int gt_ring_joined(const struct gt_link_rows *rows,
 			  const uint32_t *order)
 {
-	uint32_t n = rows->n, m = rows->stride;
+	uint32_t n = rows->n;
+	size_t legs[2];
 
-	for (uint32_t i = 0; i < n; i++)
-		if (!rows->joined[order[i] * m + order[(i + 1) % n]])
-			return 0;
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t nlegs =
+			gt_ring_legs(rows, order[i], order[(i + 1) % n], legs);
+
+		while (nlegs--)
+			if (!rows->joined[legs[nlegs]])
+				return 0;
+	}
 	return 1;
 }
 

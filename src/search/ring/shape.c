@@ -189,7 +189,8 @@ static int gt_ring_equal(struct gt_ring_search *s, struct gt_proposal *proposal,
 	args.max_channels = 0;
 	args.bare = 1;
 	rc = gt_equal_shares(&ask, proposal, &most, NULL);
-	if (!rc)
+	/* Those prices would not be about hops that are relayed. */
+	if (!rc && !s->rows->relays)
 		rc = gt_equal_prove(&ask, proposal, NULL);
 	return rc == GT_ESYS ? gt_err_nomem(err) : GT_OK;
 }
@@ -234,6 +235,7 @@ static int gt_ring_limit_bound(struct gt_ring_search *s,
 		proposal->prices = made.prices;
 		proposal->nprices = made.nprices;
 		proposal->channel_price = made.channel_price;
+		proposal->relays = limited.rows->relays;
 		proposal->max_channels = max;
 	}
 	if (!rc)
@@ -265,16 +267,57 @@ static int gt_ring_limited(struct gt_ring_search *s,
 	return rc;
 }
 
+/* Are there ranks between two others, on one machine, that can relay? */
+static int gt_ring_can_relay(const struct gt_ring_search *s)
+{
+	return s->args->fabric->relays && !s->args->fabric->external;
+}
+
+/*
+ * Solve without relays first.  With them shares are only taken that carry more,
+ * since each costs a hop; but the prices are about them anyway.
+ */
+static int gt_ring_solve_relayed(struct gt_ring_search *s,
+				 struct gt_ring_exact *result, int *relayed,
+				 struct gt_err *err)
+{
+	struct gt_ring_exact more = {0};
+	struct gt_err none;
+	int rc;
+
+	gt_err_init(&none);
+	*relayed = 0;
+	rc = gt_ring_solve(s, result, gt_ring_can_relay(s) ? &none : err);
+	if (!gt_ring_can_relay(s) || (rc && rc != GT_ENO))
+		return rc;
+	s->rows->relays = 1;
+	*relayed = rc != GT_OK;
+	rc = gt_ring_solve(s, &more, err);
+	if (rc)
+		return rc;
+	*relayed |= gt_rat_cmp(more.value, result->value) > 0;
+	if (!*relayed) {
+		more.shares = result->shares;
+		more.nshares = result->nshares;
+		more.value = result->value;
+	}
+	*result = more;
+	return gt_ring_result_extend(s, result, err);
+}
+
 static int gt_ring_run(struct gt_ring_search *s, struct gt_proposal *proposal,
 		       struct gt_err *err)
 {
 	struct gt_ring_exact result = {0};
-	int rc = gt_ring_solve(s, &result, err);
+	int relayed, rc = gt_ring_solve_relayed(s, &result, &relayed, err);
 
 	if (!rc)
 		rc = gt_ring_prove(s, &result, proposal, err);
+	proposal->relays = s->rows->relays;
+	s->rows->relays = relayed;
 	if (!rc)
 		rc = gt_ring_choose(s, &result, proposal, err);
+	s->rows->relays = proposal->relays;
 	if (!rc && s->args->max_channels && proposal->has_bound &&
 	    gt_rat_cmp(proposal->value, proposal->bound) < 0)
 		rc = gt_ring_limited(s, proposal, err);

@@ -233,8 +233,8 @@ static uint32_t gt_tree_hops_keep(struct gt_tree_hops *hops,
 		return UINT32_MAX;
 	hops->routes = routes;
 	memcpy(copy, links, len * sizeof(*copy));
-	routes[hops->nroutes] =
-		(struct gt_fabric_route){GT_RAT(1, 1), len, copy, 0};
+	routes[hops->nroutes] = (struct gt_fabric_route){
+		.charge = GT_RAT(1, 1), .nlinks = len, .links = copy};
 	return hops->nroutes++;
 }
 

@@ -17,6 +17,7 @@
 #define FLAT  8.0
 #define STEEP 120.0
 #define RISE  1.5
+#define ADDED 4.0
 
 /* What is nearer to the most possible than this is not made better. */
 #define NEAR_ENOUGH 1.001
@@ -159,6 +160,47 @@ int gt_balance_run(struct gt_balance *b, struct gt_err *err)
 	free(r.now);
 	gt_grower_free(r.grower);
 	return rc;
+}
+
+void gt_balance_drop(struct gt_balance *b, const int64_t *parts)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < b->nkept; i++)
+		if (parts[i])
+			b->trees[kept++] = b->trees[i];
+		else
+			gt_grown_release(&b->trees[i]);
+	b->nkept = kept;
+}
+
+int gt_balance_add(struct gt_balance *b, uint32_t n, const double *worth,
+		   struct gt_err *err)
+{
+	struct gt_grown *trees =
+		realloc(b->trees, (b->nkept + (size_t)n) * sizeof(*trees));
+	struct gt_grower *grower = trees ? gt_grower_new(b->ways) : NULL;
+	uint32_t missing;
+	int rc = grower ? GT_OK : GT_ESYS;
+
+	b->trees = trees ? trees : b->trees;
+	if (!rc)
+		gt_grower_begin_at(grower, worth);
+	if (!rc)
+		gt_grower_aim(grower, b->most_gbs * b->ntrees / n, ADDED, STEP);
+	for (uint32_t i = 0; i < n && !rc; i++) {
+		struct gt_grown *tree = &b->trees[b->nkept];
+
+		rc = gt_grower_grow(grower, b->roots[i % b->ntrees], tree,
+				    &missing);
+		if (rc)
+			gt_grown_release(tree);
+		else
+			b->nkept++;
+		gt_budget_go_on(b->budget);
+	}
+	gt_grower_free(grower);
+	return rc ? gt_err_nomem(err) : GT_OK;
 }
 
 void gt_balance_release(struct gt_balance *b)

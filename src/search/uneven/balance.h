@@ -27,6 +27,16 @@ struct gt_balance {
 	uint32_t nrounds;
 };
 
+/* Drop the trees whose part is 0; the others stay in their order. */
+void gt_balance_drop(struct gt_balance *balance, const int64_t *parts);
+
+/*
+ * Grow so many trees more, beside those kept: among themselves, where links
+ * begin at these prices (gt_grower_begin_at()).
+ */
+int gt_balance_add(struct gt_balance *balance, uint32_t n, const double *worth,
+		   struct gt_err *err);
+
 /* GT_ENO when a rank cannot be reached. */
 int gt_balance_run(struct gt_balance *balance, struct gt_err *err);
 

@@ -29,6 +29,7 @@ struct gt_grower {
 	const struct gt_ways *ways;
 	double gbs, steepness, step;
 	double *load, *price; /* by link */
+	const double *worth;  /* likewise, or NULL: 1 */
 	double *cost;         /* by way */
 	/* By vertex: how far it is from the tree, and the last way to it. */
 	double *far;
@@ -99,7 +100,8 @@ static void price_link(struct gt_grower *g, uint32_t link)
 	double gbs = gt_rat_double(g->ways->flat->fabric.links[link].gbs);
 	double full = gbs > 0 ? g->load[link] * g->gbs / gbs : STEEPEST;
 
-	g->price[link] = exp(fmin(g->steepness * full, STEEPEST)) / gbs;
+	g->price[link] = exp(fmin(g->steepness * full, STEEPEST)) / gbs *
+			 (g->worth ? g->worth[link] : 1);
 }
 
 static double price_way(const struct gt_grower *g, uint32_t way)
@@ -119,6 +121,12 @@ void gt_grower_aim(struct gt_grower *g, double gbs, double steepness,
 	g->gbs = gbs;
 	g->steepness = steepness;
 	g->step = step;
+}
+
+void gt_grower_begin_at(struct gt_grower *g, const double *worth)
+{
+	g->worth = worth;
+	memset(g->load, 0, g->ways->flat->fabric.nlinks * sizeof(*g->load));
 }
 
 /* The charge of a hop over these ways: [1] there, [2] back. */

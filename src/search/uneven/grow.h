@@ -35,6 +35,13 @@ void gt_grower_aim(struct gt_grower *grower, double gbs, double steepness,
 		   double step);
 
 /*
+ * Have links' prices begin at these, per GB/s of what they carry (by link), and
+ * not all at 1; NULL: as before.  They are borrowed.  Loads of all trees are
+ * taken off.
+ */
+void gt_grower_begin_at(struct gt_grower *grower, const double *worth);
+
+/*
  * Grow a tree from the root, whose loads count from now on.  GT_ENO when a rank
  * cannot be reached, which is then *missing.  The caller releases the tree.
  */

@@ -30,6 +30,7 @@ struct mixer {
 	float **loads; /* by tree, then by link */
 	double *part;  /* by tree */
 	double *full;  /* by link: load over capacity */
+	double *worth; /* by link, of the last program */
 	uint32_t *rows;
 	unsigned char *is_row;
 };
@@ -99,6 +100,10 @@ static int solve(struct mixer *m)
 	/* Floats may be a little below 0. */
 	for (uint32_t t = 0; lp && !rc && t < m->ntrees; t++)
 		m->part[t] = fmax(gt_lp_values(lp)[t], 0);
+	memset(m->worth, 0, m->nlinks * sizeof(*m->worth));
+	for (uint32_t r = 0; lp && !rc && r < m->nrows; r++)
+		m->worth[m->rows[r]] = fmax(gt_lp_prices(lp)[r], 0) * UNIT *
+				       capacity(m, m->rows[r]);
 	gt_lp_free(lp);
 	return lp ? GT_OK : GT_ESYS;
 }
@@ -113,21 +118,21 @@ static double sum(const struct mixer *m)
 }
 
 /* Parts as whole numbers; the best of all turns. */
-static int mix(struct mixer *m, int64_t *parts)
+static int mix(struct mixer *m, struct gt_mix *out)
 {
-	double best = 0;
 	int rc = GT_OK;
 
+	out->gbs = 0;
 	for (uint32_t t = 0; t < m->ntrees; t++)
 		m->part[t] = 1;
 	for (int turn = 0; turn < MOST_TURNS && !rc; turn++) {
 		double most = fill(m), all = sum(m);
 
-		if (all / most > best) {
-			best = all / most;
+		if (all / most > out->gbs) {
+			out->gbs = all / most;
 			for (uint32_t t = 0; t < m->ntrees; t++)
-				parts[t] = (int64_t)floor(m->part[t] / all *
-							  PARTS);
+				out->parts[t] = (int64_t)floor(m->part[t] /
+							       all * PARTS);
 		}
 		if (!add_rows(m, most * (turn ? NEARLY_FULL : HALF_FULL)))
 			break;
@@ -148,9 +153,12 @@ static int read_loads(struct mixer *m)
 }
 
 int gt_mix_trees(const struct gt_ways *ways, const struct gt_grown *trees,
-		 uint32_t ntrees, int64_t *parts)
+		 uint32_t ntrees, struct gt_mix *out)
 {
-	struct mixer m = {.ways = ways, .trees = trees, .ntrees = ntrees};
+	struct mixer m = {.ways = ways,
+			  .trees = trees,
+			  .ntrees = ntrees,
+			  .worth = out->worth};
 	int rc;
 
 	m.nlinks = ways->flat->fabric.nlinks;
@@ -162,7 +170,7 @@ int gt_mix_trees(const struct gt_ways *ways, const struct gt_grown *trees,
 	rc = m.loads && m.part && m.full && m.rows && m.is_row ? read_loads(&m)
 							       : GT_ESYS;
 	if (!rc)
-		rc = mix(&m, parts);
+		rc = mix(&m, out);
 	for (uint32_t t = 0; m.loads && t < ntrees; t++)
 		free(m.loads[t]);
 	free(m.loads);

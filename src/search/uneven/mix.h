@@ -11,8 +11,19 @@
 #include "search/uneven/grow.h"
 #include "search/uneven/ways.h"
 
-/* parts[] by tree, some of them 0, at least one not.  GT_ESYS: no memory. */
+struct gt_mix {
+	/* By tree, some of them 0, at least one not; the caller's memory. */
+	int64_t *parts;
+	/*
+	 * By link, the caller's: what another GB/s of it would bring, times its
+	 * capacity, so that all together come to what the parts carry.
+	 */
+	double *worth;
+	double gbs; /* what they carry */
+};
+
+/* GT_ESYS: no memory. */
 int gt_mix_trees(const struct gt_ways *ways, const struct gt_grown *trees,
-		 uint32_t ntrees, int64_t *parts);
+		 uint32_t ntrees, struct gt_mix *mix);
 
 #endif

@@ -4,6 +4,7 @@
  */
 #include "search/uneven/search.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 #include "plan/ir/plan.h"
 #include "search/bound/bound.h"
 #include "search/emit/emit.h"
+#include "search/problem/budget.h"
 #include "search/problem/fabric.h"
 #include "search/problem/flat_cluster.h"
 #include "search/problem/shape.h"
@@ -25,6 +27,16 @@
  * channels.
  */
 enum { MANY = 512, MOST_EACH = 8, SOME = 32 };
+
+/*
+ * How often SOME trees more are grown for a mix, and how often for nothing;
+ * what is better than before, and good enough; and the part of the mean of
+ * those that limit that a link costs in any case.
+ */
+enum { TURNS = 16, IDLE = 3 };
+#define BETTER 1.001
+#define ENOUGH 0.98
+#define SPARE  0.05
 
 struct search {
 	const struct gt_search_request *request;
@@ -250,14 +262,62 @@ static void count_same(const struct search *s, int64_t *times)
 	}
 }
 
-/* How much each tree carries: all as much, or where roots allow what is best */
-static int find_parts(const struct search *s, int64_t *times)
+/* What links are worth now and were before; none costs nothing. */
+static void smooth(const struct search *s, const double *worth, double gbs,
+		   double *prices)
 {
-	const struct gt_balance *b = &s->balance;
+	uint32_t nlinks = s->fabric.nlinks, n = 0;
 
+	for (uint32_t i = 0; i < nlinks; i++)
+		n += worth[i] > 0;
+	for (uint32_t i = 0; i < nlinks; i++)
+		prices[i] = (prices[i] + worth[i] / gbs * n + SPARE) / 2;
+}
+
+/*
+ * Mix the trees, and grow others where the mix finds links to be worth
+ * something, until it carries nearly all that is possible or no more than
+ * before: as column generation does, with a pricing that is not exact.
+ */
+static int find_mix(struct search *s, struct gt_mix *mix, struct gt_err *err)
+{
+	struct gt_balance *b = &s->balance;
+	double *prices =
+		gt_arena_array(s->arena, s->fabric.nlinks, sizeof(*prices));
+	double most = gt_rat_double(s->most), best = 0;
+	int rc = prices ? GT_OK : gt_err_nomem(err);
+
+	for (uint32_t turn = 0, idle = 0; !rc; turn++) {
+		if (gt_mix_trees(b->ways, b->trees, b->nkept, mix))
+			return gt_err_nomem(err);
+		idle = mix->gbs > best * BETTER ? 0 : idle + 1;
+		best = fmax(best, mix->gbs);
+		if (best > most * ENOUGH || turn == TURNS || idle == IDLE ||
+		    gt_budget_is_spent(b->budget))
+			break;
+		smooth(s, mix->worth, mix->gbs, prices);
+		gt_balance_drop(b, mix->parts);
+		rc = gt_balance_add(b, SOME, prices, err);
+	}
+	return rc;
+}
+
+/* How much each tree carries: all as much, or where roots allow what is best */
+static int find_parts(struct search *s, int64_t **times, struct gt_err *err)
+{
+	struct gt_balance *b = &s->balance;
+	uint32_t most = b->nkept + (b->all ? TURNS * SOME : 0);
+	struct gt_mix mix = {
+		.parts = gt_arena_array(s->arena, most, sizeof(*mix.parts)),
+		.worth = gt_arena_array(s->arena, s->fabric.nlinks,
+					sizeof(*mix.worth))};
+
+	if (!mix.parts || !mix.worth)
+		return gt_err_nomem(err);
+	*times = mix.parts;
 	if (b->all)
-		return gt_mix_trees(b->ways, b->trees, b->nkept, times);
-	count_same(s, times);
+		return find_mix(s, &mix, err);
+	count_same(s, mix.parts);
 	return GT_OK;
 }
 
@@ -284,12 +344,14 @@ static int find_channels(struct search *s, struct gt_err *err)
 {
 	const struct gt_balance *b = &s->balance;
 	struct gt_proposal *p = &s->proposal;
-	int64_t *parts = gt_arena_array(s->arena, b->nkept, sizeof(*parts));
-	int rc = GT_OK;
+	int64_t *parts = NULL;
+	int rc = find_parts(s, &parts, err);
 
+	if (rc)
+		return rc;
 	p->channels = gt_arena_array(s->arena, b->nkept, sizeof(*p->channels));
 	s->load = gt_arena_array(s->arena, s->fabric.nlinks, sizeof(*s->load));
-	if (!parts || !p->channels || !s->load || find_parts(s, parts))
+	if (!p->channels || !s->load)
 		return gt_err_nomem(err);
 	for (uint32_t i = 0; i < s->fabric.nlinks; i++)
 		s->load[i] = GT_RAT(0, 1);

@@ -29,6 +29,7 @@ struct gt_paths {
 	uint32_t *place; /* an end's number by node, or GT_NONE */
 	uint32_t nends;
 	struct gt_path *paths; /* nends x nends */
+	struct gt_path *peer;  /* ngpus x ngpus, with no GPU between */
 	uint32_t *nvlink;      /* direct links, ngpus x ngpus, or GT_NONE */
 	uint32_t *to_nvs, *from_nvs; /* a GPU's links to and from NVSwitch */
 	int relayed;                 /* may GPUs relay? */
@@ -321,8 +322,11 @@ static int gt_paths_gpus(const struct gt_paths *paths, uint32_t from,
 
 	if (best->is_staged)
 		return 1;
+	if (n && !gt_path_set(paths, links, n, best))
+		return 0;
+	paths->peer[(size_t)from * topo->ngpus + to] = *best;
 	if (n)
-		return gt_path_set(paths, links, n, best);
+		return 1;
 	for (uint32_t via = 0; via < topo->ngpus && paths->relayed; via++) {
 		links[0] = paths->nvlink[(size_t)from * topo->ngpus + via];
 		links[1] = paths->nvlink[(size_t)via * topo->ngpus + to];
@@ -409,14 +413,16 @@ static struct gt_paths *gt_paths_alloc(const struct gt_topo *topo)
 		gt_arena_array(arena, topo->nnodes, sizeof(*paths->place));
 	paths->paths =
 		gt_arena_array(arena, (size_t)n * n, sizeof(*paths->paths));
+	paths->peer = gt_arena_array(arena, (size_t)topo->ngpus * topo->ngpus,
+				     sizeof(*paths->peer));
 	paths->nvlink = gt_arena_array(arena, (size_t)topo->ngpus * topo->ngpus,
 				       sizeof(*paths->nvlink));
 	paths->to_nvs =
 		gt_arena_array(arena, topo->ngpus, sizeof(*paths->to_nvs));
 	paths->from_nvs =
 		gt_arena_array(arena, topo->ngpus, sizeof(*paths->from_nvs));
-	if (!paths->ends || !paths->place || !paths->paths || !paths->nvlink ||
-	    !paths->to_nvs || !paths->from_nvs)
+	if (!paths->ends || !paths->place || !paths->paths || !paths->peer ||
+	    !paths->nvlink || !paths->to_nvs || !paths->from_nvs)
 		goto free_arena;
 	for (uint32_t i = 0; i < topo->nnodes; i++)
 		paths->place[i] = GT_NONE;
@@ -481,4 +487,16 @@ const struct gt_path *gt_paths_get(const struct gt_paths *paths, uint32_t from,
 	if (paths->place[from] == GT_NONE || paths->place[to] == GT_NONE)
 		return &gt_path_none;
 	return gt_paths_at(paths, paths->place[from], paths->place[to]);
+}
+
+const struct gt_path *gt_paths_peer(const struct gt_paths *paths, uint32_t from,
+				    uint32_t to)
+{
+	const struct gt_path *path = gt_paths_get(paths, from, to);
+	size_t ngpus = paths->topo->ngpus;
+
+	return path->kind != GT_PATH_NVB
+		       ? path
+		       : &paths->peer[paths->place[from] * ngpus +
+				      paths->place[to]];
 }

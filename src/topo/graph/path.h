@@ -63,4 +63,11 @@ void gt_paths_free(struct gt_paths *paths);
 const struct gt_path *gt_paths_get(const struct gt_paths *paths, uint32_t from,
 				   uint32_t to);
 
+/*
+ * Returns the route between two devices that passes through no GPU: of two GPUs
+ * the one by which each reaches the other's memory.  It is never NULL.
+ */
+const struct gt_path *gt_paths_peer(const struct gt_paths *paths, uint32_t from,
+				    uint32_t to);
+
 #endif

@@ -64,10 +64,12 @@ static inline struct gt_quotient *small_cluster_quotient(
 		links[1] = leave[p];
 		links[2] = enter[p];
 		links[3] = from[i];
-		out[i * nports + p] =
-			(struct gt_fabric_route){GT_RAT(1, 1), 2, links, 0};
+		out[i * nports + p] = (struct gt_fabric_route){
+			.charge = GT_RAT(1, 1), .nlinks = 2, .links = links};
 		in[i * nports + p] =
-			(struct gt_fabric_route){GT_RAT(1, 1), 2, links + 2, 0};
+			(struct gt_fabric_route){.charge = GT_RAT(1, 1),
+						 .nlinks = 2,
+						 .links = links + 2};
 	}
 	q->fabric = f;
 	q->ports = ports;
