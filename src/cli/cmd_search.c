@@ -48,8 +48,9 @@ struct gt_search_opts {
 
 static const struct gt_opt gt_search_opts[] = {
 	{GT_OPT_WORD, 0, "algo",
-	 "auto|ring|forest|tree|mesh|flow|alltoall|hier", SEARCH_AT(algo),
-	 "the shape of the channels (default: auto)", 0, 0},
+	 "auto|ring|forest|tree|mesh|flow|alltoall|hier|nvls|"
+	 "collnet",
+	 SEARCH_AT(algo), "the shape of the channels (default: auto)", 0, 0},
 	{GT_OPT_WORD, 0, "coll",
 	 "allreduce|allgather|reducescatter|broadcast|reduce|alltoall|gather|"
 	 "scatter|sendrecv",

@@ -47,6 +47,7 @@ unit_tests += \
 	%D%/search/cluster/test_cluster_table \
 	%D%/search/flow/test_flow \
 	%D%/search/job/test_bound \
+	%D%/search/multicast/test_multicast \
 	%D%/search/pick/test_pick \
 	%D%/search/pick/test_several \
 	%D%/search/problem/test_flat_cluster \
