@@ -461,6 +461,21 @@ GTOPO_API int gtopo_send(struct gtopo_comm *comm, int rank, const void *buffer,
 GTOPO_API int gtopo_recv(struct gtopo_comm *comm, int rank, void *buffer,
 			 uint64_t count, enum gtopo_type type, int peer);
 
+/*
+ * An all-to-all whose blocks differ, as messages straight from each rank to
+ * each: send_counts[p] elements from input + send_displs[p] go to rank p, and
+ * recv_counts[p] from it to output + recv_displs[p], in elements.  All ranks
+ * call it; what a rank sends to another that one receives, zeros too.  Blocks
+ * of output do not overlap, nor do input and output.  The arrays are read
+ * before the call returns.  It is a group of messages, or part of the rank's.
+ */
+GTOPO_API int gtopo_alltoallv(struct gtopo_comm *comm, int rank,
+			      const void *input, const uint64_t *send_counts,
+			      const uint64_t *send_displs, void *output,
+			      const uint64_t *recv_counts,
+			      const uint64_t *recv_displs,
+			      enum gtopo_type type);
+
 #ifdef __cplusplus
 }
 #endif

@@ -131,6 +131,8 @@ static int gt_export_plan(const struct gt_cmd_args *args, struct gt_buf *out,
 	if (rc)
 		return rc;
 	rc = gt_plan_need_even(plan, "gtopo export", err);
+	if (!rc && gt_exports[opts->to] != gt_export_nccl)
+		rc = gt_plan_need_forwarding(plan, "that program", err);
 	if (!rc)
 		rc = gt_plan_check(plan, err);
 	if (!rc)

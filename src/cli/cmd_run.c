@@ -190,8 +190,10 @@ static int override_plan(const struct gt_run_opts *opts, struct gt_plan *plan,
 static int check_plan(const struct gt_plan *plan, unsigned colls,
 		      struct gt_err *err)
 {
-	int rc = gt_plan_check(plan, err);
+	int rc = gt_plan_need_forwarding(plan, "gtopo run", err);
 
+	if (!rc)
+		rc = gt_plan_check(plan, err);
 	for (int coll = 0; !rc && coll < GT_NCOLLS; coll++)
 		if (colls >> coll & 1)
 			rc = gt_simulate(plan, coll, err);

@@ -48,8 +48,9 @@ struct gt_search_opts {
 
 static const struct gt_opt gt_search_opts[] = {
 	{GT_OPT_WORD, 0, "algo",
-	 "auto|ring|forest|tree|mesh|flow|alltoall|hier", SEARCH_AT(algo),
-	 "the shape of the channels (default: auto)", 0, 0},
+	 "auto|ring|forest|tree|mesh|flow|alltoall|hier|nvls|"
+	 "collnet",
+	 SEARCH_AT(algo), "the shape of the channels (default: auto)", 0, 0},
 	{GT_OPT_WORD, 0, "coll",
 	 "allreduce|allgather|reducescatter|broadcast|reduce|alltoall|gather|"
 	 "scatter|sendrecv",
@@ -228,15 +229,16 @@ static int plan_job(const struct gt_cmd_args *args, struct gt_topo *topo,
 {
 	const struct gt_search_opts *opts = args->opts;
 	struct gt_job_words words = {.json = opts->json,
-				     .explain = opts->explain};
+				     .explain = opts->explain,
+				     .budget_ns = opts->budget_ns};
 
 	if (opts->algo || opts->coll >= 0 || opts->gpus || opts->root ||
 	    opts->demand || opts->max_channels || opts->equal ||
-	    opts->trees_per_root || opts->budget_ns || opts->invariant)
+	    opts->trees_per_root || opts->invariant)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--job plans all collectives of its file; "
-				  "with it go --nodes, --rates, --explain, "
-				  "--json, --exclude-link and "
+				  "with it go --nodes, --rates, --budget, "
+				  "--explain, --json, --exclude-link and "
 				  "--exclude-device");
 	if (words.json && words.explain)
 		return gt_err_set(err, GT_EINPUT, NULL,

@@ -321,6 +321,8 @@ static int cmd_tune(const struct gt_cmd_args *args, struct gt_err *err)
 		return rc;
 	rc = gt_plan_need_even(plan, "gtopo tune", err);
 	if (!rc)
+		rc = gt_plan_need_forwarding(plan, "gtopo tune", err);
+	if (!rc)
 		rc = gt_tune_plan(args, plan, &sweep, err);
 	gt_plan_free(plan);
 	return rc;

@@ -104,6 +104,8 @@ static int gt_comm_setup(struct gtopo_comm *comm, struct gt_plan *plan,
 {
 	int rc = gt_plan_need_even(plan, "libgtopo", err);
 
+	if (!rc)
+		rc = gt_plan_need_forwarding(plan, "libgtopo", err);
 	comm->plan = plan;
 	if (rc)
 		return rc;

@@ -102,3 +102,55 @@ int gtopo_recv(struct gtopo_comm *comm, int rank, void *buffer, uint64_t count,
 						      : GT_NDTYPES},
 		count);
 }
+
+/* The place of an element, or NULL with *rc where it is beyond any memory. */
+static void *gt_element(const void *buffer, uint64_t at, enum gtopo_type type,
+			int *rc)
+{
+	uint64_t bytes;
+
+	if (__builtin_mul_overflow(at, gt_dtype_bytes((enum gt_dtype)type),
+				   &bytes) ||
+	    bytes > INT64_MAX >> 8)
+		*rc = GTOPO_EINPUT;
+	return *rc || !buffer ? NULL : (char *)(uintptr_t)buffer + bytes;
+}
+
+/* Each rank begins with itself, so no two send to the same one at a time. */
+int gtopo_alltoallv(struct gtopo_comm *comm, int rank, const void *input,
+		    const uint64_t *send_counts, const uint64_t *send_displs,
+		    void *output, const uint64_t *recv_counts,
+		    const uint64_t *recv_displs, enum gtopo_type type)
+{
+	uint32_t n = comm->nranks;
+	int own, end, rc = GTOPO_OK;
+
+	if (!gt_comm_is_rank(comm, rank) || (unsigned)type >= GT_NDTYPES ||
+	    !send_counts || !send_displs || !recv_counts || !recv_displs)
+		return GTOPO_EINPUT;
+	own = gtopo_group_start(comm, rank) == GTOPO_OK;
+	for (uint32_t k = 0; k < n && !rc; k++) {
+		uint32_t to = ((uint32_t)rank + k) % n;
+		uint32_t from = ((uint32_t)rank + n - k) % n;
+		void *in = gt_element(input, send_displs[to], type, &rc);
+		void *out = gt_element(output, recv_displs[from], type, &rc);
+
+		if (!rc)
+			rc = gtopo_send(comm, rank, in, send_counts[to], type,
+					(int)to);
+		if (!rc)
+			rc = gtopo_recv(comm, rank, out, recv_counts[from],
+					type, (int)from);
+	}
+	if (!own)
+		return rc;
+	if (rc) {
+		/* The whole group is refused, as any of its messages would. */
+		pthread_mutex_lock(&comm->mutex);
+		if (!comm->ranks[rank].refused)
+			comm->ranks[rank].refused = rc;
+		pthread_mutex_unlock(&comm->mutex);
+	}
+	end = gtopo_group_end(comm, rank);
+	return rc ? rc : end;
+}

@@ -12,6 +12,7 @@ include src/search/flow/local.mk
 include src/search/graph/local.mk
 include src/search/job/local.mk
 include src/search/lp/local.mk
+include src/search/multicast/local.mk
 include src/search/nccl/local.mk
 include src/search/pick/local.mk
 include src/search/planner/local.mk

@@ -226,6 +226,48 @@ assert made["nodes_bounded"] and made["complete"]'
 	done
 }
 
+# By bytes alone ranks by number were the best, and took 1.4 times as long.
+@test "latency counts, and nothing is slower than ranks by number" {
+	job 2 8 '{"name": "x", "collective": "sendrecv", "over": ["tp"],
+	          "bytes": 4096, "count": 10},
+	         {"name": "y", "collective": "allgather", "over": ["dp"],
+	          "bytes": 65536, "count": 10}'
+	for machine in pcie-8gpu dgx-h100 dgx-a100; do
+		gtopo search --json --job job.json --nodes 2 \
+			"$xml/$machine.xml" >made.json
+		python3 -c '
+import json, sys
+made = json.load(open("made.json"))
+best, first = made["assignment"], made["by_number"]
+assert best["expected_s"] <= first["expected_s"]
+assert best["expected_s"] >= best["seconds"] >= best["bound_s"] > 0
+assert sys.argv[1] != "pcie-8gpu" or (
+    best["expected_s"] < 0.8 * first["expected_s"] and
+    best["seconds"] > first["seconds"])' $machine
+	done
+}
+
+@test "a search ends with its budget, with the best found and its gap" {
+	cat >job.json <<-END
+		{"schema": "gtopo.job/1", "axes": [
+		 {"name": "a", "size": 4}, {"name": "b", "size": 4},
+		 {"name": "c", "size": 2}, {"name": "d", "size": 4},
+		 {"name": "e", "size": 2}, {"name": "f", "size": 2},
+		 {"name": "g", "size": 2}, {"name": "h", "size": 2}],
+		 "communication": [
+		 {"name": "x", "collective": "allreduce", "over": ["a", "d"],
+		  "bytes": "64M"},
+		 {"name": "y", "collective": "alltoall", "over": ["b", "h"],
+		  "bytes": "64M"}]}
+	END
+	run_split timeout 100 "$GTOPO" search --budget 1s --job job.json \
+		--nodes 256 "$xml/dgx-h100.xml"
+	[ "$status" = 0 ]
+	[[ $err == *"there are more nestings than the "*"--budget gives more time"* ]]
+	[[ $out == *"tried     the most promising of"* ]]
+	[[ $out == *$'\nbound     '* ]]
+}
+
 @test "faults of job files are named with place and remedy" {
 	for file in "$cases"/bad/*.json; do
 		run_split gtopo search --job "$file" "$xml/dgx-1v.xml"

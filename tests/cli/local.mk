@@ -33,6 +33,7 @@ cli_tests += \
 	%D%/44-compare.bats \
 	%D%/44-nccl-tuner.bats \
 	%D%/45-steps.bats \
+	%D%/46-multicast.bats \
 	%D%/50-run.bats \
 	%D%/51-tune.bats \
 	%D%/55-processes.bats \

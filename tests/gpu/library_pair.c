@@ -300,6 +300,53 @@ static int pairs_mixed(struct library *lib, struct schedule *s)
 	       compare_all(lib, s, "messages beside collectives");
 }
 
+/* The blocks of an all-to-all of which rank 0 gets the most, one of each. */
+static void draw_skewed(const struct library *lib, struct schedule *s)
+{
+	uint64_t block = lib->room / MAX_RANKS;
+
+	*s = (struct schedule){.groups = SCHEDULE_MESSAGES};
+	for (int a = 0; a < lib->nranks; a++)
+		for (int b = 0; b < lib->nranks; b++)
+			s->list[s->n++] = (struct message){
+				.from = a,
+				.to = b,
+				.type = GTOPO_INT8,
+				.count = b ? (uint64_t)(a * 37 + b * 911) % 5000
+					   : block - (uint64_t)a,
+				.input = (uint64_t)b * block,
+				.output = (uint64_t)a * block};
+}
+
+static int call_skewed(struct library *lib, const struct schedule *s, int rank)
+{
+	uint64_t send[MAX_RANKS], from[MAX_RANKS], recv[MAX_RANKS];
+	uint64_t to[MAX_RANKS];
+
+	for (int p = 0; p < lib->nranks; p++) {
+		send[p] = s->list[rank * lib->nranks + p].count;
+		from[p] = s->list[rank * lib->nranks + p].input;
+		recv[p] = s->list[p * lib->nranks + rank].count;
+		to[p] = s->list[p * lib->nranks + rank].output;
+	}
+	lib->operations++;
+	return !gtopo_alltoallv(lib->comm, rank, lib->ranks[rank].input, send,
+				from, lib->ranks[rank].output, recv, to,
+				GTOPO_INT8);
+}
+
+static int pairs_skewed(struct library *lib, struct schedule *s)
+{
+	int all = poison(lib);
+
+	if (lib->nranks * lib->nranks > SCHEDULE_MESSAGES)
+		return 1;
+	draw_skewed(lib, s);
+	for (int r = lib->first; all && r < lib->end; r++)
+		all = call_skewed(lib, s, r);
+	return all && compare_all(lib, s, "blocks that differ");
+}
+
 int part_pairs(struct library *lib)
 {
 	struct schedule *s = malloc(sizeof(*s));
@@ -308,6 +355,7 @@ int part_pairs(struct library *lib)
 	all = s && open_ranks(lib, ROOM) && open_comm(lib, GTOPO_BEST, 10000) &&
 	      fill_inputs(lib) && pairs_in_graphs(lib, s) &&
 	      pairs_by_chance(lib, s) && pairs_in_threads(lib, s);
+	all = all && pairs_skewed(lib, s);
 	all = all && poison(lib) && pairs_mixed(lib, s);
 	if (!all)
 		complain(lib, "pairs", "not all were done");

@@ -21,6 +21,7 @@ unit_tests += \
 	%D%/kernels/test_fp8 \
 	%D%/kernels/test_messages \
 	%D%/kernels/test_pattern \
+	%D%/lib/test_alltoallv \
 	%D%/lib/test_bits \
 	%D%/lib/test_lib \
 	%D%/lib/test_memory \
@@ -48,6 +49,7 @@ unit_tests += \
 	%D%/search/cluster/test_cluster_table \
 	%D%/search/flow/test_flow \
 	%D%/search/job/test_bound \
+	%D%/search/multicast/test_multicast \
 	%D%/search/pick/test_pick \
 	%D%/search/pick/test_several \
 	%D%/search/problem/test_flat_cluster \

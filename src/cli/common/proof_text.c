@@ -19,6 +19,8 @@ const char *gt_proof_text_found(const struct gt_plan *plan)
 		return "a mesh";
 	if (plan->proof.class_ == GT_PROOF_RING)
 		return "rings";
+	if (plan->proof.class_ == GT_PROOF_SWITCH)
+		return "trees through switches that add up";
 	return gt_coll_only_moves(plan->coll) ? "flows" : "trees";
 }
 
@@ -47,6 +49,8 @@ const char *gt_proof_text_routes(const struct gt_plan *plan, int any)
 	int of_class = !any && proof->class_ != GT_PROOF_ANY;
 	int priced = proof->class_ == GT_PROOF_ANY && proof->nprices;
 
+	if (proof->class_ == GT_PROOF_SWITCH)
+		return "";
 	if (!plan->cluster && !of_class && proof->nparts && !proof->nroutes)
 		return " over its links";
 	/* What no schedule exceeds no relay does, and words are spared. */

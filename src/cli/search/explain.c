@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/text.h"
 #include "cli/common/proof_text.h"
+#include "plan/cost/switch.h"
 #include "plan/ir/plan.h"
 #include "search/whatif/whatif.h"
 
@@ -391,15 +392,18 @@ static void print_changes(const struct gt_whatif *whatif, double busbw,
 
 /* Tell what switches that add up would allow, which no plan uses. */
 static void print_in_switch(const struct gt_whatif *whatif, double busbw,
-			    struct gt_buf *out)
+			    uint32_t nranks, struct gt_buf *out)
 {
-	double gbs = gt_rat_double(whatif->in_switch_gbs);
+	double gbs = gt_rat_double(whatif->in_switch_gbs), n = nranks;
 
 	if (gbs > busbw)
-		gt_buf_printf(out,
-			      "  reductions in NVSwitches (NVLS), which NCCL "
-			      "has and gtopo does not: up to %g GB/s busbw\n",
-			      gbs);
+		gt_buf_printf(
+			out,
+			"  reductions in NVSwitches (NVLS), which NCCL "
+			"has and gtopo does not: up to %g GB/s busbw, "
+			"some %.0f as NCCL was measured\n",
+			gbs,
+			gbs * gt_cost_nvls_rate(gbs * (n + 1) / (2 * (n - 1))));
 }
 
 void gt_explain_print(const struct gt_plan *plan,
@@ -412,7 +416,7 @@ void gt_explain_print(const struct gt_plan *plan,
 		print_cluster_proof(whatif, factor, out);
 		print_full_in_nodes(whatif, out);
 		print_changes(whatif, busbw, out);
-		print_in_switch(whatif, busbw, out);
+		print_in_switch(whatif, busbw, plan->nranks, out);
 		return;
 	}
 	if (!plan->has_proof || plan->nranks < 2) {
@@ -424,5 +428,5 @@ void gt_explain_print(const struct gt_plan *plan,
 		return;
 	print_full_on_machine(whatif, out);
 	print_changes(whatif, busbw, out);
-	print_in_switch(whatif, busbw, out);
+	print_in_switch(whatif, busbw, plan->nranks, out);
 }

@@ -15,6 +15,7 @@
 #include "search/job/plans.h"
 #include "search/job/site.h"
 #include "search/job/workload.h"
+#include "search/problem/budget.h"
 
 static void tell_search(const struct gt_cmd_args *args,
 			const struct gt_assign *assign, int64_t took_ns)
@@ -24,8 +25,11 @@ static void tell_search(const struct gt_cmd_args *args,
 		    assign->nplanned, assign->nnestings,
 		    gt_plural(assign->nnestings), (double)took_ns / 1e6);
 	if (!assign->complete)
-		gt_cmd_warn(args, "there are more nestings than were planned; "
-				  "one of the others may be better");
+		gt_cmd_warn(args,
+			    "there are more nestings than the %" PRIu64
+			    " that were planned in %.3g s; one of the others "
+			    "may be better (--budget gives more time)",
+			    assign->nplanned, (double)took_ns / 1e9);
 }
 
 static int report_job(const struct gt_cmd_args *args,
@@ -64,13 +68,18 @@ static int plan_job(const struct gt_cmd_args *args,
 	int64_t begin_ns = gt_clock_ns();
 	struct gt_group_plans plans;
 	struct gt_job_links links;
-	struct gt_job_query query = {workload, site, &links, &plans};
+	struct gt_budget budget = {begin_ns + (words->budget_ns
+						       ? words->budget_ns
+						       : GT_JOB_BUDGET_NS),
+				   NULL, NULL};
+	struct gt_job_query query = {workload, site, &links, &plans, &budget};
 	struct gt_assign assign;
 	int rc = gt_job_links_init(&links, site, arena, err);
 
 	if (rc)
 		return rc;
 	gt_group_plans_init(&plans, site, &links, arena);
+	plans.budget = &budget;
 	rc = gt_assign_find(&query, arena, &assign, err);
 	if (!rc) {
 		tell_search(args, &assign, gt_clock_ns() - begin_ns);

@@ -18,7 +18,11 @@ struct gt_job_query;
 struct gt_job_words {
 	int json;
 	int explain;
+	int64_t budget_ns; /* of the search; 0: GT_JOB_BUDGET_NS */
 };
+
+/* An assignment is looked for no longer than this, unless --budget says. */
+#define GT_JOB_BUDGET_NS INT64_C(60000000000)
 
 /*
  * Plan the job of a file for one machine (cluster is NULL) or for a cluster of

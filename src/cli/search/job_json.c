@@ -142,11 +142,14 @@ static void put_assignment(const struct gt_job_query *query, const char *key,
 			   struct gt_json_writer *json)
 {
 	gt_json_open_object(json, key, GT_JSON_LINES);
-	if (made->planned)
+	if (made->planned) {
 		gt_json_put_double(json, "seconds", "%.12g",
 				   made->cost.seconds);
-	else
+		gt_json_put_double(json, "expected_s", "%.12g",
+				   made->cost.expected_s);
+	} else {
 		gt_json_put_text(json, "unplanned", made->why.text);
+	}
 	gt_json_put_double(json, "bound_s", "%.12g", made->bound_s);
 	put_places(query, made->place, json);
 	if (made->planned) {

@@ -59,18 +59,22 @@ static void print_times(const struct gt_assign *assign, struct gt_buf *out)
 	double s = assign->best.cost.seconds;
 
 	gt_buf_printf(out,
-		      "time      %.6g ms of communication a step, latency "
-		      "not counted\n",
-		      s * 1e3);
+		      "time      %.6g ms a step for its bytes, %.6g with "
+		      "latency, as gtopo predict has it\n",
+		      s * 1e3, assign->best.cost.expected_s * 1e3);
 	print_bound(assign, out);
 	if (!first->planned)
 		gt_buf_printf(out,
 			      "by number not planned: %s; at least %.6g ms\n",
 			      first->why.text, first->bound_s * 1e3);
-	else if (first->cost.seconds > s * (1 + 1e-9))
-		gt_buf_printf(out, "by number %.6g ms, %.3g times as long\n",
-			      first->cost.seconds * 1e3,
-			      first->cost.seconds / s);
+	else if (first->cost.expected_s >
+		 assign->best.cost.expected_s * (1 + 1e-9))
+		gt_buf_printf(
+			out,
+			"by number %.6g ms, %.6g with latency, %.3g times "
+			"as long\n",
+			first->cost.seconds * 1e3, first->cost.expected_s * 1e3,
+			first->cost.expected_s / assign->best.cost.expected_s);
 	else
 		gt_buf_puts(out, "by number the same\n");
 	gt_buf_printf(out,

@@ -110,6 +110,13 @@ static void tell_machine(const struct gt_cmd_args *args,
 			    gt_plan_busbw(plan, stats->unlimited));
 	tell_equal(args, plan, stats);
 	tell_any_bound(args, plan);
+	if (plan->proof.class_ == GT_PROOF_SWITCH) {
+		gt_cmd_note(args,
+			    "switches multicast and add up in this plan, which "
+			    "no engine of gtopo has them do; %.1f ms",
+			    (double)result->search_ns / 1e6);
+		return;
+	}
 	gt_cmd_note(args,
 		    "%u limiting link%s, %u %s tried in %u round%s, %.1f ms",
 		    stats->nrows, gt_plural(stats->nrows), stats->ncolumns,
@@ -162,7 +169,9 @@ static void say_proof(const struct gt_plan *plan, char *text, size_t size)
 		snprintf(text, size, "proven best%s%s",
 			 any                              ? ""
 			 : proof->class_ == GT_PROOF_RING ? " of rings"
-							  : " of trees",
+			 : proof->class_ == GT_PROOF_SWITCH
+				 ? " through switches"
+				 : " of trees",
 			 gt_proof_text_routes(plan, any));
 }
 

@@ -16,6 +16,7 @@ static const char *const gt_verdict_classes[GT_NPROOFS] = {
 	[GT_PROOF_RING] = "rings",
 	[GT_PROOF_TREE] = "trees",
 	[GT_PROOF_ANY] = "any schedule",
+	[GT_PROOF_SWITCH] = "trees through its switches",
 };
 
 /* A value below its bound is told as at most so many percent of it. */

@@ -202,6 +202,9 @@ static int gt_cuda_open(const struct gt_engine_config *config,
 	int rc = gt_plan_need_even(config->plan, "engine 'cuda'", err);
 	struct gt_engine *made;
 
+	if (!rc)
+		rc = gt_plan_need_forwarding(config->plan, "engine 'cuda'",
+					     err);
 	if (rc)
 		return rc;
 	made = calloc(1, sizeof(*made));

@@ -62,6 +62,11 @@ int gt_check_tree_bound(const struct gt_plan *plan,
 			const struct gt_rat *prices, enum gt_bound_state *state,
 			struct gt_err *err);
 
+/* Do the prices prove a bound about trees through the plan's switches? */
+int gt_check_switch_bound(const struct gt_plan *plan,
+			  const struct gt_rat *prices,
+			  enum gt_bound_state *state, struct gt_err *err);
+
 /*
  * Do the prices prove a bound about a collective that only moves blocks?  As
  * lengths of links they do when the shortest paths of all pairs of ranks that

@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "plan/check/fault.h"
+#include "plan/check/switch_tree.h"
 #include "plan/ir/plan.h"
 
 enum { GT_MAX_CHANNELS = 1024, GT_MAX_CHUNKS = 1 << 16 };
@@ -311,6 +312,8 @@ static int gt_check_channel(const struct gt_channel_check *check,
 		return rc ? rc : gt_check_flow(check->plan, check->index, err);
 	case GT_SHAPE_MESH:
 		return gt_check_pairs(check, err);
+	case GT_SHAPE_SWITCH:
+		return gt_check_switch_tree(check->plan, check->index, err);
 	default:
 		return gt_plan_wrong(
 			check->plan,

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "plan/check/fault.h"
 #include "plan/check/hop_costs.h"
+#include "plan/check/switch_tree.h"
 #include "plan/ir/hop_uses.h"
 #include "plan/ir/plan.h"
 #include "plan/lower/step.h"
@@ -133,9 +134,12 @@ static int gt_load_channel(const struct gt_plan *plan,
 
 	if (!rc && channel->shape == GT_SHAPE_STEPS)
 		fits = gt_load_steps(plan, c, loads);
+	else if (!rc && channel->shape == GT_SHAPE_SWITCH)
+		fits = gt_check_switch_loads(channel, row->coll, loads);
 	else if (!rc)
 		rc = gt_plan_hop_uses(plan, row, channel, uses);
-	if (!rc && channel->shape != GT_SHAPE_STEPS)
+	if (!rc && channel->shape != GT_SHAPE_STEPS &&
+	    channel->shape != GT_SHAPE_SWITCH)
 		fits = gt_load_hops(plan, channel, uses, loads);
 	free(uses);
 	if (rc)

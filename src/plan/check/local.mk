@@ -38,6 +38,9 @@ gtopo_core_sources += \
 	%D%/ring.c \
 	%D%/share.c \
 	%D%/stages.h \
+	%D%/switch_bound.c \
+	%D%/switch_tree.c \
+	%D%/switch_tree.h \
 	%D%/template.c \
 	%D%/tree.c \
 	%D%/use.c \

@@ -157,7 +157,9 @@ static int gt_check_price_bound(const struct gt_plan *plan,
 	if (!prices)
 		return gt_err_nomem(err);
 	rc = gt_check_prices(plan, prices, err);
-	if (!rc && !plan->proof.nroutes)
+	if (!rc && plan->proof.class_ == GT_PROOF_SWITCH)
+		rc = gt_check_switch_bound(plan, prices, state, err);
+	else if (!rc && !plan->proof.nroutes)
 		*state = GT_BOUND_NO_ROUTES;
 	else if (!rc && ring)
 		rc = gt_check_ring_bound(plan, table, prices, state, err);

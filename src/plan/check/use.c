@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "plan/check/fault.h"
+#include "plan/check/switch_tree.h"
 #include "plan/ir/cluster.h"
 #include "plan/ir/detour.h"
 #include "plan/ir/plan.h"
@@ -214,6 +215,8 @@ int gt_check_use_purpose(const struct gt_use_check *check, struct gt_err *err)
 	for (uint32_t i = 0; i < use->nchannels && !rc; i++) {
 		if (use->algo == GT_ALGO_FLOW)
 			rc = gt_check_flow_use(check, i, err);
+		if (use->algo == GT_ALGO_NVLS || use->algo == GT_ALGO_COLLNET)
+			rc = gt_check_switch_use(check, i, err);
 		if (use->algo != GT_ALGO_TREE || check->plan->cluster)
 			continue;
 		rc = gt_check_directions(check, i, err);

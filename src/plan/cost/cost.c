@@ -13,6 +13,7 @@
 #include "plan/ir/cluster.h"
 #include "plan/cost/extrapolate.h"
 #include "plan/cost/network.h"
+#include "plan/cost/switch.h"
 #include "plan/lower/layout.h"
 #include "plan/ir/measured.h"
 
@@ -345,6 +346,13 @@ static int gt_cost_time(const struct gt_cost_model *model,
 	return GT_OK;
 }
 
+static int gt_cost_is_switch(const struct gt_cost_model *model, uint32_t row)
+{
+	enum gt_algo algo = model->plan->select[row].algo;
+
+	return algo == GT_ALGO_NVLS || algo == GT_ALGO_COLLNET;
+}
+
 int gt_cost_price_below(struct gt_cost_model *model, uint32_t row,
 			uint64_t bytes, double limit_us, struct gt_cost *cost,
 			struct gt_err *err)
@@ -354,8 +362,12 @@ int gt_cost_price_below(struct gt_cost_model *model, uint32_t row,
 		.slicings = model->slicings,
 	};
 	struct gt_cost made = {.row = row, .link = UINT32_MAX};
-	int rc = gt_cost_nets_get(model, row, err);
+	int rc;
 
+	if (gt_cost_is_switch(model, row))
+		return gt_cost_switch(model->plan, row, bytes, run.params, cost,
+				      err);
+	rc = gt_cost_nets_get(model, row, err);
 	if (!rc)
 		rc = gt_cost_slicings(model, row, bytes, &made.loops, err);
 	if (!rc && made.loops > 0)
@@ -398,9 +410,17 @@ int gt_cost_lower_bound(struct gt_cost_model *model, uint32_t row,
 		.params = &model->params[model->plan->select[row].protocol],
 		.slicings = model->slicings,
 	};
+	struct gt_cost exact;
 	double loops, least = 0;
-	int rc = gt_cost_nets_get(model, row, err);
+	int rc;
 
+	if (gt_cost_is_switch(model, row)) {
+		rc = gt_cost_switch(model->plan, row, bytes, run.params, &exact,
+				    err);
+		*time_us = rc ? 0 : exact.time_us;
+		return rc;
+	}
+	rc = gt_cost_nets_get(model, row, err);
 	if (!rc)
 		rc = gt_cost_slicings(model, row, bytes, &loops, err);
 	if (!rc && loops > 0 && model->extrapolation.n == 1)

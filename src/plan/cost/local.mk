@@ -10,6 +10,8 @@ gtopo_core_sources += \
 	%D%/params.h \
 	%D%/read.c \
 	%D%/route.c \
-	%D%/run.c
+	%D%/run.c \
+	%D%/switch.c \
+	%D%/switch.h
 
 EXTRA_DIST += %D%/README.md

@@ -1,4 +1,7 @@
-/* A graph file for NCCL from a plan of rings or chains within one node. */
+/*
+ * A graph file for NCCL from a plan of rings or chains within one node, or of
+ * switches that multicast and add up.
+ */
 #include "plan/interop/export.h"
 
 #include <inttypes.h>
@@ -7,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "plan/interop/export_nccl_switch.h"
 #include "plan/ir/plan.h"
 
 /*
@@ -152,12 +156,14 @@ static int gt_nccl_can(const struct gt_plan *plan,
 					  "rank %" PRIu32 " has no 'dev', the "
 					  "number that NCCL knows a GPU by",
 					  i);
-	for (uint32_t i = 1; i < plan->nranks; i++)
+	for (uint32_t i = 1; row->algo != GT_ALGO_COLLNET && i < plan->nranks;
+	     i++)
 		if (strcmp(plan->ranks[i].node ? plan->ranks[i].node : "",
 			   plan->ranks[0].node ? plan->ranks[0].node : ""))
 			return gt_err_set(err, GT_EINPUT, plan->file,
 					  "NCCL's graph files are of one node");
-	for (uint32_t i = 0; i < row->nchannels; i++) {
+	for (uint32_t i = 0; !gt_plan_uses_switches(plan) && i < row->nchannels;
+	     i++) {
 		const struct gt_plan_channel *channel =
 			&plan->channels[row->channels[i]];
 
@@ -171,6 +177,31 @@ static int gt_nccl_can(const struct gt_plan *plan,
 					  channel->id);
 	}
 	return GT_OK;
+}
+
+/* The least rate of all channels, which NCCL gives to each. */
+static double gt_nccl_least(const struct gt_plan *plan,
+			    const struct gt_plan_select *row)
+{
+	double least = HUGE_VAL;
+
+	for (uint32_t i = 0; i < row->nchannels; i++)
+		least = fmin(
+			least,
+			gt_rat_double(plan->channels[row->channels[i]].gbs));
+	return gt_nccl_round(least);
+}
+
+static int gt_export_switches(const struct gt_plan *plan, struct gt_buf *out,
+			      struct gt_err *err)
+{
+	const struct gt_plan_select *row = gt_plan_main_row(plan);
+	int rc;
+
+	gt_buf_puts(out, "<graphs version=\"1\">\n");
+	rc = gt_nccl_switch_graphs(plan, gt_nccl_least(plan, row), out, err);
+	gt_buf_puts(out, "</graphs>\n");
+	return !rc && out->failed ? gt_err_nomem(err) : rc;
 }
 
 /*
@@ -195,8 +226,8 @@ int gt_export_nccl(const struct gt_plan *plan, struct gt_buf *out,
 	uint32_t left;
 	double speed;
 
-	if (rc)
-		return rc;
+	if (rc || gt_plan_uses_switches(plan))
+		return rc ? rc : gt_export_switches(plan, out, err);
 	ring = plan->channels[row->channels[0]].shape == GT_SHAPE_RING;
 	speed = gt_nccl_speed(plan, row);
 	if (speed <= 0)
@@ -230,8 +261,13 @@ void gt_export_nccl_loss(const struct gt_plan *plan,
 	const struct gt_plan_select *row = gt_plan_main_row(plan);
 	double of = 0, carries;
 
-	loss->channel_gbs = gt_nccl_speed(plan, row);
-	loss->nchannels = gt_nccl_total(plan, row, loss->channel_gbs);
+	if (gt_plan_uses_switches(plan)) {
+		loss->channel_gbs = gt_nccl_least(plan, row);
+		loss->nchannels = row->nchannels;
+	} else {
+		loss->channel_gbs = gt_nccl_speed(plan, row);
+		loss->nchannels = gt_nccl_total(plan, row, loss->channel_gbs);
+	}
 	carries = loss->channel_gbs * loss->nchannels;
 	for (uint32_t i = 0; i < row->nchannels; i++)
 		of += gt_rat_double(plan->channels[row->channels[i]].gbs);

@@ -9,6 +9,8 @@ gtopo_core_sources += \
 	%D%/export_msccl_units.c \
 	%D%/export_mscclpp.c \
 	%D%/export_nccl.c \
+	%D%/export_nccl_switch.c \
+	%D%/export_nccl_switch.h \
 	%D%/import.c \
 	%D%/import.h \
 	%D%/import_links.c \

@@ -28,14 +28,15 @@ static const char *const gt_shape_names[GT_NSHAPES] = {
 	[GT_SHAPE_RING] = "ring",   [GT_SHAPE_CHAIN] = "chain",
 	[GT_SHAPE_TREE] = "tree",   [GT_SHAPE_MESH] = "mesh",
 	[GT_SHAPE_FLOW] = "flow",   [GT_SHAPE_TEMPLATE] = "template",
-	[GT_SHAPE_STEPS] = "steps",
+	[GT_SHAPE_STEPS] = "steps", [GT_SHAPE_SWITCH] = "switch",
 };
 
 static const char *const gt_algo_names[GT_NALGOS] = {
 	[GT_ALGO_RING] = "ring",         [GT_ALGO_TREE] = "tree",
 	[GT_ALGO_ONE_SHOT] = "one-shot", [GT_ALGO_TWO_SHOT] = "two-shot",
 	[GT_ALGO_FLOW] = "flow",         [GT_ALGO_HIER] = "hier",
-	[GT_ALGO_STEPS] = "steps",
+	[GT_ALGO_STEPS] = "steps",       [GT_ALGO_NVLS] = "nvls",
+	[GT_ALGO_COLLNET] = "collnet",
 };
 
 static const char *const gt_transport_names[GT_NTRANSPORTS] = {
@@ -55,6 +56,7 @@ static const char *const gt_proof_names[GT_NPROOFS] = {
 	[GT_PROOF_RING] = "ring",
 	[GT_PROOF_TREE] = "tree",
 	[GT_PROOF_ANY] = "any",
+	[GT_PROOF_SWITCH] = "switch",
 };
 
 static const char *const gt_op_names[GT_NOPS] = {
@@ -158,7 +160,8 @@ int gt_plan_row_serves(const struct gt_plan *plan,
 		return row->coll == coll;
 	return row->coll == plan->coll && gt_algo_supports(row->algo, coll) &&
 	       row->algo != GT_ALGO_TREE && row->algo != GT_ALGO_FLOW &&
-	       row->algo != GT_ALGO_STEPS;
+	       row->algo != GT_ALGO_STEPS && row->algo != GT_ALGO_NVLS &&
+	       row->algo != GT_ALGO_COLLNET;
 }
 
 const struct gt_plan_select *gt_plan_row(const struct gt_plan *plan,
@@ -200,6 +203,8 @@ int gt_algo_fits_shape(enum gt_algo algo, enum gt_shape shape)
 		return shape == GT_SHAPE_STEPS;
 	if (algo == GT_ALGO_HIER)
 		return shape == GT_SHAPE_TEMPLATE;
+	if (algo == GT_ALGO_NVLS || algo == GT_ALGO_COLLNET)
+		return shape == GT_SHAPE_SWITCH;
 	return shape == GT_SHAPE_MESH;
 }
 
@@ -209,6 +214,10 @@ int gt_algo_supports(enum gt_algo algo, enum gt_coll coll)
 		return 1;
 	if (algo == GT_ALGO_FLOW)
 		return gt_coll_only_moves(coll);
+	if (algo == GT_ALGO_NVLS)
+		return !gt_coll_only_moves(coll);
+	if (algo == GT_ALGO_COLLNET)
+		return coll == GT_COLL_ALLREDUCE;
 	if (algo == GT_ALGO_HIER)
 		return coll == GT_COLL_ALLREDUCE || coll == GT_COLL_ALLGATHER ||
 		       coll == GT_COLL_REDUCESCATTER;
@@ -222,7 +231,8 @@ int gt_algo_supports(enum gt_algo algo, enum gt_coll coll)
 /*
  * The part of the result that a hop carries depends on the algorithm.  A ring's
  * hop carries all blocks but one, for an all-reduce twice, or all of a
- * broadcast.  An edge of a tree carries a channel's whole share.  A pair of a
+ * broadcast.  An edge of a tree carries a channel's whole share, also where
+ * switches multicast and add up.  A pair of a
  * mesh or a flow carries one block, or, of what has no blocks, all at once
  * (one-shot) or a rank's part once to be brought together and once to be spread
  * (two-shot).
@@ -236,7 +246,8 @@ static struct gt_rat gt_algbw_factor(const struct gt_plan *plan,
 	if (plan->demand)
 		return gt_demand_busiest(plan->demand, plan->nranks, 0);
 	if (n < 2 || algo == GT_ALGO_TREE || algo == GT_ALGO_HIER ||
-	    algo == GT_ALGO_STEPS || plan->coll == GT_COLL_SENDRECV)
+	    algo == GT_ALGO_STEPS || algo == GT_ALGO_NVLS ||
+	    algo == GT_ALGO_COLLNET || plan->coll == GT_COLL_SENDRECV)
 		return GT_RAT(1, 1);
 	if (algo == GT_ALGO_RING && plan->coll == GT_COLL_ALLREDUCE)
 		return n % 2 ? GT_RAT(n, 2 * (n - 1)) : GT_RAT(n / 2, n - 1);
@@ -370,6 +381,26 @@ int gt_plan_need_even(const struct gt_plan *plan, const char *what,
 			  "%s cannot do yet; gtopo verify and gtopo run "
 			  "--device host can",
 			  what);
+}
+
+int gt_plan_uses_switches(const struct gt_plan *plan)
+{
+	for (uint32_t i = 0; i < plan->nchannels; i++)
+		if (plan->channels[i].shape == GT_SHAPE_SWITCH)
+			return 1;
+	return 0;
+}
+
+int gt_plan_need_forwarding(const struct gt_plan *plan, const char *what,
+			    struct gt_err *err)
+{
+	if (!gt_plan_uses_switches(plan))
+		return GT_OK;
+	return gt_err_set(err, GT_EINPUT, plan->file,
+			  "has switches multicast and add up (%s), which %s "
+			  "cannot have them do; gtopo search --algo auto plans "
+			  "without",
+			  gt_algo_name(gt_plan_main_row(plan)->algo), what);
 }
 
 int gt_coll_has_blocks(enum gt_coll coll)

@@ -36,6 +36,7 @@ enum gt_shape {
 	GT_SHAPE_FLOW,     /* paths: pairs directly, or through other ranks */
 	GT_SHAPE_TEMPLATE, /* edges times a group of symmetries */
 	GT_SHAPE_STEPS,    /* what the plan's programs say */
+	GT_SHAPE_SWITCH,   /* vertices: a tree through switches that compute */
 	GT_NSHAPES
 };
 
@@ -48,6 +49,8 @@ enum gt_algo {
 	GT_ALGO_FLOW,     /* flows: each block along its path; clusters' too */
 	GT_ALGO_HIER,     /* templates: each rank's block along a tree */
 	GT_ALGO_STEPS,    /* the plan's programs, for one collective */
+	GT_ALGO_NVLS,     /* NVSwitches multicast and add up */
+	GT_ALGO_COLLNET,  /* switches of the network do (SHARP) */
 	GT_NALGOS
 };
 
@@ -63,6 +66,7 @@ enum gt_proof_class {
 	GT_PROOF_RING, /* optimal among Hamiltonian rings */
 	GT_PROOF_TREE, /* among trees, all-reduce going up and down the same */
 	GT_PROOF_ANY,  /* among all schedules without in-network compute */
+	GT_PROOF_SWITCH, /* among trees through the plan's switches */
 	GT_NPROOFS
 };
 
@@ -121,6 +125,23 @@ struct gt_plan_path {
 	uint32_t *hops;
 };
 
+/*
+ * A vertex of a tree through switches that multicast and add up.  A rank is a
+ * leaf below a switch, where its bytes come from and the result goes to.  It
+ * may also drive: as GPUs do for NVSwitches, it reads the sum of what hangs
+ * below it from the switch, and writes the result for the switch to multicast.
+ * Whatever hangs from a vertex, each of its links to the parent carries the
+ * channel's bytes once in a direction.
+ */
+struct gt_plan_vertex {
+	const char *name; /* a switch, as links call it; NULL: a rank */
+	uint32_t rank;
+	int drives;     /* a rank that only passes on here */
+	int32_t parent; /* a vertex; -1 at the root */
+	uint32_t nup, ndown;
+	uint32_t *up, *down; /* links to the parent, and from it */
+};
+
 struct gt_plan_channel {
 	uint32_t id;
 	enum gt_shape shape;
@@ -138,8 +159,10 @@ struct gt_plan_channel {
 		 */
 		npaths;
 	struct gt_plan_path *paths;
-	uint32_t nchunks;    /* steps: the result is divided into so many */
-	uint32_t nscratch;   /* steps: scratch places of each rank */
+	uint32_t nchunks;   /* steps: the result is divided into so many */
+	uint32_t nscratch;  /* steps: scratch places of each rank */
+	uint32_t nvertices; /* switch; there are no hops then */
+	struct gt_plan_vertex *vertices;
 	struct gt_rat share; /* of the result; those of a row sum to 1 */
 	/*
 	 * The rate on each of the channel's hops; of a flow for each pair, of
@@ -233,7 +256,10 @@ struct gt_plan_set {
  *     block where there is a demand; in a cluster those that begin in one
  *     node, where crossing an uplink costs its price for each node below it.
  *     Every byte leaves a path behind, as long as it is passed on as it is;
- *   class tree, of an all-reduce: no tree, up and down together, does.
+ *   class tree, of an all-reduce: no tree, up and down together, does;
+ *   class switch: no tree through the plan's switches does, which all ranks
+ *     hang from as in the plan, and which a rank of each switch drives
+ *     (plan/check/switch_bound.c).
  *
  * Where the proof is about at most max_channels channels (class ring), a
  * channel has a price as well.  A hop's room is the least of its links'
@@ -476,6 +502,14 @@ uint32_t gt_plan_most_units(const struct gt_plan *plan, enum gt_coll coll);
  */
 int gt_plan_need_even(const struct gt_plan *plan, const char *what,
 		      struct gt_err *err);
+
+/*
+ * Does the plan have switches multicast and add up?  And GT_EINPUT when it
+ * does, which `what` cannot do: no engine of gtopo calls multicast.
+ */
+int gt_plan_uses_switches(const struct gt_plan *plan);
+int gt_plan_need_forwarding(const struct gt_plan *plan, const char *what,
+			    struct gt_err *err);
 
 /* Is the collective's larger buffer made of a block for each rank? */
 int gt_coll_has_blocks(enum gt_coll coll);

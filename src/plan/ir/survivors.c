@@ -319,6 +319,10 @@ int gt_plan_survivors(const struct gt_plan *plan, const uint8_t *gone,
 	struct gt_survivors s = {.old = plan, .plan = gt_plan_new()};
 	int rc = gt_plan_need_even(plan, "going on with fewer ranks", err);
 
+	if (!rc)
+		rc = gt_plan_need_forwarding(plan, "going on with fewer ranks",
+					     err);
+
 	if (!s.plan)
 		return gt_err_nomem(err);
 	s.has_routes = !plan->cluster && plan->has_proof && plan->proof.nroutes;

@@ -18,6 +18,7 @@ gtopo_core_sources += \
 	%D%/read_sections.h \
 	%D%/read_select.c \
 	%D%/reader.c \
-	%D%/reader.h
+	%D%/reader.h \
+	%D%/vertices.c
 
 EXTRA_DIST += %D%/README.md

@@ -75,6 +75,9 @@ static void print_graph(const struct gt_plan *plan,
 	case GT_SHAPE_FLOW:
 		print_paths(plan, channel, json);
 		break;
+	case GT_SHAPE_SWITCH:
+		gt_print_vertices(plan, channel, json);
+		break;
 	case GT_SHAPE_TEMPLATE:
 		gt_print_templates(plan, channel, json);
 		if (channel->lag)
@@ -155,7 +158,8 @@ static void print_channels(const struct gt_plan *plan,
 		gt_print_rat(json, "gbs", channel->gbs);
 		gt_json_put_double(json, "bw_gbs", "%.6g",
 				   gt_rat_double(channel->gbs));
-		print_hops(plan, channel, json);
+		if (channel->shape != GT_SHAPE_SWITCH)
+			print_hops(plan, channel, json);
 		gt_json_end(json);
 	}
 	gt_json_end(json);

@@ -51,6 +51,11 @@ void gt_print_templates(const struct gt_plan *plan,
 			const struct gt_plan_channel *channel,
 			struct gt_json_writer *json);
 
+/* The "vertices" of a channel through switches. */
+void gt_print_vertices(const struct gt_plan *plan,
+		       const struct gt_plan_channel *channel,
+		       struct gt_json_writer *json);
+
 /* "proof", if there is one. */
 void gt_print_proof(const struct gt_plan *plan, struct gt_json_writer *json);
 

@@ -140,6 +140,8 @@ static int gt_read_hops(struct gt_plan_reader *reader,
 	uint32_t n;
 	int rc;
 
+	if (channel->shape == GT_SHAPE_SWITCH)
+		return GT_OK;
 	if (!gt_json_get(object, "hops", &at) && !reader->plan->cluster &&
 	    channel->shape == GT_SHAPE_TREE)
 		return gt_read_implied_hops(reader, object, channel, err);
@@ -306,6 +308,8 @@ static int gt_read_shape(struct gt_plan_reader *reader,
 	channel->shape = (enum gt_shape)shape;
 	if (shape == GT_SHAPE_MESH)
 		return gt_json_object(object, meshed, err);
+	if (shape == GT_SHAPE_SWITCH)
+		return gt_read_vertices(reader, object, channel, err);
 	if (shape == GT_SHAPE_FLOW) {
 		rc = gt_json_object(object, pathed, err);
 		return rc ? rc : gt_read_paths(reader, object, channel, err);

@@ -53,6 +53,11 @@ int gt_read_templates(struct gt_plan_reader *reader,
 		      const struct gt_json *object,
 		      struct gt_plan_channel *channel, struct gt_err *err);
 
+/* All of a channel through switches but its id, share and rates. */
+int gt_read_vertices(struct gt_plan_reader *reader,
+		     const struct gt_json *object,
+		     struct gt_plan_channel *channel, struct gt_err *err);
+
 /* "programs", which name channels. */
 int gt_read_programs(struct gt_plan_reader *reader, const struct gt_json *root,
 		     struct gt_err *err);

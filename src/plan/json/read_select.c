@@ -193,6 +193,8 @@ static enum gt_algo gt_read_algo(const struct gt_plan *plan)
 		return GT_ALGO_FLOW;
 	case GT_SHAPE_TEMPLATE:
 		return GT_ALGO_HIER;
+	case GT_SHAPE_SWITCH:
+		return GT_ALGO_NVLS;
 	default:
 		return GT_ALGO_TREE;
 	}

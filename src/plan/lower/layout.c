@@ -66,6 +66,8 @@ uint32_t gt_layout_tree_root(const struct gt_plan_channel *channel,
 {
 	if (channel->shape == GT_SHAPE_TREE)
 		return channel->root;
+	if (channel->shape == GT_SHAPE_SWITCH)
+		return channel->vertices[0].rank;
 	return channel->order[gt_coll_goes_up(coll) ? channel->norder - 1 : 0];
 }
 
@@ -74,7 +76,8 @@ int gt_layout_only_block(const struct gt_plan_channel *channel,
 {
 	if ((coll != GT_COLL_ALLGATHER && coll != GT_COLL_REDUCESCATTER) ||
 	    (channel->shape != GT_SHAPE_TREE &&
-	     channel->shape != GT_SHAPE_CHAIN))
+	     channel->shape != GT_SHAPE_CHAIN &&
+	     channel->shape != GT_SHAPE_SWITCH))
 		return 0;
 	*root = gt_layout_tree_root(channel, coll);
 	return 1;

@@ -53,6 +53,9 @@ static int gt_lower_refuse(const struct gt_lowering *l, struct gt_err *err)
 	if (gt_coll_is_rooted(use->coll) && use->root >= l->plan->nranks)
 		return gt_err_set(err, GT_EINPUT, NULL, "there is no rank '%u'",
 				  use->root);
+	if (l->channel->shape == GT_SHAPE_SWITCH)
+		return gt_plan_need_forwarding(l->plan, "a rank's program",
+					       err);
 	if (gt_algo_fits_shape(use->algo, l->channel->shape) &&
 	    gt_algo_supports(use->algo, use->coll))
 		return GT_OK;

@@ -124,6 +124,21 @@ static void emit_link(struct gt_emitter *e, uint32_t i,
 	out->kind = gt_link_kind_name(link->kind);
 }
 
+/* Mark the links that trees through switches cross. */
+static void mark_vertices(const struct gt_proposal *proposal, uint32_t *used)
+{
+	for (uint32_t c = 0; c < proposal->nchannels; c++)
+		for (uint32_t i = 0; i < proposal->channels[c].nvertices; i++) {
+			const struct gt_plan_vertex *v =
+				&proposal->channels[c].vertices[i];
+
+			for (uint32_t k = 0; k < v->nup; k++)
+				used[v->up[k]] = 1;
+			for (uint32_t k = 0; k < v->ndown; k++)
+				used[v->down[k]] = 1;
+		}
+}
+
 /*
  * Mark the links of all routes and those of the bound's parts; of an open
  * fabric those that lead somewhere.
@@ -133,6 +148,9 @@ static void mark_links(const struct gt_solution *solution, uint32_t *used)
 	const struct gt_fabric *f = solution->fabric;
 	const struct gt_bound *bound = solution->proposal->cut;
 
+	mark_vertices(solution->proposal, used);
+	if (solution->proposal->shape == GT_SHAPE_SWITCH)
+		return;
 	for (uint32_t i = 0; f->open && i < f->nlinks; i++)
 		used[i] = f->links[i].from != f->links[i].to;
 	for (uint32_t i = 0; !f->open && i < f->nranks * f->nranks; i++)
@@ -280,6 +298,22 @@ static void emit_mesh(struct gt_emitter *e, struct gt_plan_channel *out)
 		emit_used_pairs(e, used, out);
 }
 
+static void emit_vertices(struct gt_emitter *e,
+			  const struct gt_proposal_channel *in,
+			  struct gt_plan_channel *out)
+{
+	out->nvertices = in->nvertices;
+	out->vertices = gt_plan_builder_copy(&e->b, in->vertices, in->nvertices,
+					     sizeof(*out->vertices));
+	for (uint32_t i = 0; !e->b.failed && i < out->nvertices; i++) {
+		struct gt_plan_vertex *v = &out->vertices[i];
+
+		v->name = gt_plan_builder_text(&e->b, v->name);
+		v->up = gt_plan_builder_links(&e->b, v->up, v->nup);
+		v->down = gt_plan_builder_links(&e->b, v->down, v->ndown);
+	}
+}
+
 static void emit_channel(struct gt_emitter *e,
 			 const struct gt_proposal_channel *in)
 {
@@ -300,6 +334,9 @@ static void emit_channel(struct gt_emitter *e,
 		break;
 	case GT_SHAPE_MESH:
 		emit_mesh(e, out);
+		break;
+	case GT_SHAPE_SWITCH:
+		emit_vertices(e, in, out);
 		break;
 	default:
 		emit_tree(e, in, out);
@@ -335,15 +372,19 @@ static uint32_t count_workers(const struct gt_plan *plan)
 	return GT_EMIT_WORKERS_NVL;
 }
 
-static enum gt_algo algo_of(enum gt_shape shape)
+/* A tree through switches whose root is one joins nodes by their network. */
+static enum gt_algo algo_of(const struct gt_proposal *proposal)
 {
-	switch (shape) {
+	switch (proposal->shape) {
 	case GT_SHAPE_RING:
 		return GT_ALGO_RING;
 	case GT_SHAPE_FLOW:
 		return GT_ALGO_FLOW;
 	case GT_SHAPE_MESH:
 		return GT_ALGO_ONE_SHOT;
+	case GT_SHAPE_SWITCH:
+		return proposal->channels[0].vertices[0].name ? GT_ALGO_COLLNET
+							      : GT_ALGO_NVLS;
 	default:
 		return GT_ALGO_TREE;
 	}
@@ -351,7 +392,7 @@ static enum gt_algo algo_of(enum gt_shape shape)
 
 static void emit_select(struct gt_emitter *e)
 {
-	enum gt_algo algo = algo_of(e->solution->proposal->shape);
+	enum gt_algo algo = algo_of(e->solution->proposal);
 	struct gt_plan_select *select =
 		gt_plan_builder_select(&e->b, algo, count_workers(e->b.plan));
 
@@ -374,6 +415,8 @@ static void emit_routes(struct gt_emitter *e)
 	struct gt_plan_proof *proof = &e->b.plan->proof;
 	uint32_t n = f->nranks;
 
+	if (e->solution->proposal->shape == GT_SHAPE_SWITCH)
+		return;
 	for (uint32_t i = 0; i < n * n; i++)
 		if (f->open || (i / n != i % n && !f->routes[i].nlinks))
 			return;

@@ -2,6 +2,7 @@
 #include "search/job/assign.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 #include "search/job/bound.h"
 #include "search/job/site.h"
 #include "search/job/workload.h"
+#include "search/problem/budget.h"
 
 enum {
 	MAX_NESTINGS = 20000, /* that are bounded */
@@ -67,7 +69,8 @@ static void note_nesting(struct search *s)
 {
 	struct nesting *nest = &s->list[s->n];
 
-	if (s->n == MAX_NESTINGS) {
+	if (s->n == MAX_NESTINGS ||
+	    (s->n && gt_budget_is_spent(s->job->budget))) {
 		s->cut = 1;
 		return;
 	}
@@ -180,19 +183,31 @@ static int plan_assignment(const struct gt_job_query *job,
 			     : GT_OK;
 }
 
-/* Plan nestings in order of their bounds; the best one takes its place. */
+/* Does one take less time than another, latency counted? */
+static int is_quicker(const struct gt_assignment *a,
+		      const struct gt_assignment *b)
+{
+	if (!b->planned)
+		return a->planned;
+	return a->planned && a->cost.expected_s < b->cost.expected_s;
+}
+
+/*
+ * Plan nestings in order of their bounds, until no other one's bytes can take
+ * less than those of one that was planned; the quickest takes its place.
+ */
 static int plan_nestings(struct search *s, struct gt_assign *assign,
 			 struct gt_assignment *spare, struct gt_err *err)
 {
+	double least = HUGE_VAL;
 	int rc = GT_OK;
 
 	assign->complete = !s->cut;
 	for (uint32_t i = 0; i < s->n && !rc; i++) {
-		if (assign->best.planned &&
-		    s->list[i].bound_s >=
-			    assign->best.cost.seconds * (1 - 1e-12))
+		if (s->list[i].bound_s >= least * (1 - 1e-12))
 			break;
-		if (assign->nplanned == MAX_PLANNED) {
+		if (assign->nplanned == MAX_PLANNED ||
+		    (assign->nplanned && gt_budget_is_spent(s->job->budget))) {
 			assign->complete = 0;
 			break;
 		}
@@ -201,8 +216,8 @@ static int plan_nestings(struct search *s, struct gt_assign *assign,
 		assign->nplanned++;
 		if (rc || !spare->planned)
 			continue;
-		if (!assign->best.planned ||
-		    spare->cost.seconds < assign->best.cost.seconds) {
+		least = fmin(least, spare->cost.seconds);
+		if (is_quicker(spare, &assign->best)) {
 			struct gt_assignment better = *spare;
 
 			*spare = assign->best;
@@ -234,8 +249,7 @@ static int find_best(struct search *s, struct gt_assign *assign,
 		return rc;
 	/* The order of the numbers stays unless another is better. */
 	if (assign->by_number.planned &&
-	    (!assign->best.planned ||
-	     assign->by_number.cost.seconds <= assign->best.cost.seconds))
+	    !is_quicker(&assign->best, &assign->by_number))
 		assign->best = assign->by_number;
 	if (assign->best.planned)
 		return GT_OK;

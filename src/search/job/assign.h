@@ -5,9 +5,10 @@
  * A nesting takes of each axis a part that divides its size into the node, the
  * rest to the nodes; within each the axes follow in some order, the first one
  * the fastest.  Nestings are bounded (search/job/bound.h) and planned in order
- * of their bounds, until the next bound is no less than the best cost: so of
- * all nestings it is the best.  How good that is among all assignments the
- * bound of these tells.
+ * of their bounds, until the next bound is no less than the least time of bytes
+ * that was found, or the budget is spent.  Of those that were planned and the
+ * order of numbers the one is taken that is quickest with latency counted.  How
+ * good its time of bytes is among all assignments their bound tells.
  */
 #ifndef GT_SEARCH_JOB_ASSIGN_H
 #define GT_SEARCH_JOB_ASSIGN_H

@@ -182,9 +182,10 @@ double gt_job_bound_placed(const struct gt_workload *w,
 /* ---- wherever ranks are ------------------------------------------------- */
 
 enum {
-	MAX_SETS = 100000, /* down-sets that are looked at */
-	MAX_ROWS = 4096,   /* of them that differ in what enters them */
-	MAX_SPLIT = 6,     /* phases of which each is looked at both ways */
+	MAX_SETS = 100000,    /* down-sets that are looked at */
+	MAX_TRIES = 20000000, /* ranks that are tried for one, about a second */
+	MAX_ROWS = 4096,      /* of them that differ in what enters them */
+	MAX_SPLIT = 6,        /* phases of which each is looked at both ways */
 	MAX_SET_RANKS = 64,
 	SWEEPS = 6,
 	HALVINGS = 24,
@@ -196,6 +197,7 @@ struct any {
 	const struct gt_site *site;
 	uint32_t set[MAX_SET_RANKS], nset;
 	uint32_t nsets;
+	uint64_t ntries;
 	uint32_t nrows; /* [row * nphases + phase]: seconds */
 	double *rows;
 	const double *fixed; /* by phase: seconds of GPUs */
@@ -290,7 +292,8 @@ static void try_sets(struct any *a)
 	uint32_t next = a->nset ? a->set[a->nset - 1] + 1 : 0;
 	int all = w->nranks == full * a->site->nnodes;
 
-	if (a->failed || ++a->nsets > MAX_SETS) {
+	a->ntries += w->nranks - (next < w->nranks ? next : w->nranks);
+	if (a->failed || ++a->nsets > MAX_SETS || a->ntries > MAX_TRIES) {
 		a->failed = 1;
 		return;
 	}

@@ -1,6 +1,7 @@
 /* Adds up what the plans of all groups put on links. */
 #include "search/job/cost.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -192,6 +193,48 @@ static int find_rates(const struct gt_job_query *job, struct gt_job_cost *cost,
 	return rc;
 }
 
+/* The seconds of an entry's uses one after the other, latency counted. */
+static int find_alone(const struct gt_job_query *job,
+		      const struct gt_job_cost *cost, uint32_t e, double *alone,
+		      struct gt_err *err)
+{
+	const struct gt_traffic *t = &job->workload->traffic[e];
+	const struct gt_group_plan *last = NULL;
+	double s;
+	int rc = GT_OK;
+
+	*alone = 0;
+	for (uint32_t g = 0; g < t->ngroups && t->size > 1 && !rc; g++) {
+		if (cost->plans[e][g] == last)
+			continue;
+		last = cost->plans[e][g];
+		rc = gt_group_plans_price(job->plans, last, t->bytes, &s, err);
+		*alone = rc ? 0 : fmax(*alone, s * (double)t->count);
+	}
+	return rc;
+}
+
+static int find_expected(const struct gt_job_query *job,
+			 struct gt_job_cost *cost, struct gt_err *err)
+{
+	const struct gt_workload *w = job->workload;
+	double alone, most;
+	int rc = GT_OK;
+
+	cost->expected_s = 0;
+	for (uint32_t p = 0; p < w->nphases && !rc; p++) {
+		most = cost->phase_s[p];
+		for (uint32_t e = 0; e < w->ntraffic && !rc; e++) {
+			if (w->traffic[e].phase != p)
+				continue;
+			rc = find_alone(job, cost, e, &alone, err);
+			most = rc ? 0 : fmax(most, alone);
+		}
+		cost->expected_s += most;
+	}
+	return rc;
+}
+
 int gt_job_cost_find(const struct gt_job_query *job, const uint32_t *place,
 		     struct gt_job_cost *cost, struct gt_err *err)
 {
@@ -206,9 +249,10 @@ int gt_job_cost_find(const struct gt_job_query *job, const uint32_t *place,
 	free(room);
 	if (!rc)
 		rc = find_rates(job, cost, err);
-	if (!rc)
-		find_phases(w, cost);
-	return rc;
+	if (rc)
+		return rc;
+	find_phases(w, cost);
+	return find_expected(job, cost, err);
 }
 
 double gt_job_cost_link_s(const struct gt_job_query *job,

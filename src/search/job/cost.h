@@ -4,8 +4,9 @@
  *
  * Phases go on one after the other.  All groups of all entries of a phase go on
  * at the same time, so a link has to carry what all of them put on it, and the
- * phase takes as long as the link that takes longest.  Messages are large: what
- * a message waits for before its bytes move is not counted.
+ * phase takes as long as the link that takes longest.  That is the time of its
+ * bytes; what a message waits for before they move is in expected_s, by what
+ * `gtopo predict` says of each group's plan.
  */
 #ifndef GT_SEARCH_JOB_COST_H
 #define GT_SEARCH_JOB_COST_H
@@ -21,15 +22,22 @@ struct gt_job_links;
 struct gt_site;
 struct gt_workload;
 
+struct gt_budget;
 struct gt_job_query {
 	const struct gt_workload *workload;
 	const struct gt_site *site;
 	struct gt_job_links *links;
 	struct gt_group_plans *plans;
+	const struct gt_budget *budget; /* of finding an assignment, or NULL */
 };
 
 struct gt_job_cost {
-	double seconds;  /* of all phases */
+	double seconds; /* of all phases */
+	/*
+	 * A phase also takes what the uses of any of its groups' plans take one
+	 * after the other, as if that group was alone.
+	 */
+	double expected_s;
 	double *phase_s; /* by phase */
 	size_t *full;    /* by phase: the link that takes longest */
 	size_t nlinks;

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/vec.h"
+#include "plan/cost/cost.h"
 #include "plan/ir/plan.h"
 #include "search/job/links.h"
 #include "search/job/loads.h"
@@ -15,9 +16,18 @@
 #include "search/planner/request.h"
 #include "topo/cluster/cluster.h"
 
+/* How long one use of a plan takes. */
+struct price {
+	uint64_t bytes;
+	double seconds;
+};
+
 /* A plan, or why there is none for such a place. */
 struct gt_group_kept {
 	struct gt_group_plan *group;
+	struct gt_cost_model *model; /* made when a price is asked for */
+	struct price *prices;
+	uint32_t nprices, prices_room;
 	struct gt_planner *planner;
 	struct gt_err why;
 };
@@ -32,8 +42,10 @@ void gt_group_plans_init(struct gt_group_plans *plans,
 
 void gt_group_plans_release(struct gt_group_plans *plans)
 {
-	for (uint32_t i = 0; i < plans->n; i++)
+	for (uint32_t i = 0; i < plans->n; i++) {
+		gt_cost_free(plans->list[i].model);
 		gt_planner_free(plans->list[i].planner);
+	}
 }
 
 uint32_t gt_group_plans_count(const struct gt_group_plans *plans)
@@ -98,10 +110,11 @@ static int copy_place(struct gt_arena *arena, const struct gt_group_place *from,
 }
 
 /* Ask the planner for the group's machine, or the part of the cluster. */
-static int plan_place(const struct gt_site *site, const char *gpus,
+static int plan_place(const struct gt_group_plans *plans, const char *gpus,
 		      const struct gt_cluster *part, struct gt_group_kept *kept,
 		      struct gt_err *err)
 {
+	const struct gt_site *site = plans->site;
 	enum gt_coll coll = kept->group->place.coll;
 	struct gt_planner_request ask = {
 		.algo = gt_coll_only_moves(coll) ? GT_PLANNER_FLOW
@@ -110,6 +123,7 @@ static int plan_place(const struct gt_site *site, const char *gpus,
 		.coll = (int)coll,
 		.rates = site->rates,
 		.gpus = gpus,
+		.budget = plans->budget,
 	};
 	int rc = part ? gt_planner_cluster(&ask, part, &kept->planner, err)
 		      : gt_planner_machine(&ask, site->topo, &kept->planner,
@@ -148,7 +162,7 @@ static int make_plan(struct gt_group_plans *plans, struct gt_group_kept *kept,
 		rc = gt_cluster_subset(plans->site->cluster, place->nodes,
 				       place->nnodes, &part, err);
 	if (!rc)
-		rc = plan_place(plans->site, gpus.text, part, kept, err);
+		rc = plan_place(plans, gpus.text, part, kept, err);
 	if (!rc)
 		rc = gt_group_loads_find(kept->group, plans->links, part, err);
 	gt_cluster_free(part);
@@ -202,5 +216,55 @@ int gt_group_plans_find(struct gt_group_plans *plans,
 		return gt_err_set(err, kept->why.code, kept->why.where, "%s",
 				  kept->why.text);
 	*plan = kept->group;
+	return GT_OK;
+}
+
+/* Ask the cost model; what it cannot price is no failure. */
+static int ask_price(struct gt_group_kept *kept, uint64_t bytes,
+		     double *seconds, struct gt_err *err)
+{
+	const struct gt_plan *plan = kept->group->plan;
+	struct gt_cost cost;
+	struct gt_err why;
+	int rc = GT_OK;
+
+	gt_err_init(&why);
+	*seconds = 0;
+	if (!kept->model) {
+		rc = gt_cost_new(plan, plan->coll, &kept->model, &why);
+		if (!rc)
+			rc = gt_cost_set_fast(kept->model, &why);
+	}
+	if (!rc)
+		rc = gt_cost_price(kept->model, bytes, &cost, &why);
+	if (!rc)
+		*seconds = cost.time_us / 1e6;
+	return rc == GT_ESYS ? gt_err_set(err, rc, why.where, "%s", why.text)
+			     : GT_OK;
+}
+
+int gt_group_plans_price(struct gt_group_plans *plans,
+			 const struct gt_group_plan *group, uint64_t bytes,
+			 double *seconds, struct gt_err *err)
+{
+	struct gt_group_kept *kept =
+		&plans->list[gt_group_plans_index(plans, group)];
+	struct price *list;
+	int rc;
+
+	for (uint32_t i = 0; i < kept->nprices; i++)
+		if (kept->prices[i].bytes == bytes) {
+			*seconds = kept->prices[i].seconds;
+			return GT_OK;
+		}
+	rc = ask_price(kept, bytes, seconds, err);
+	if (rc)
+		return rc;
+	list = gt_vec_grow_in(plans->arena, kept->prices, kept->nprices,
+			      &kept->prices_room, sizeof(*list));
+	if (!list)
+		return gt_err_nomem(err);
+	kept->prices = list;
+	list[kept->nprices++] = (struct price){bytes, *seconds};
 	return GT_OK;
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 struct gt_arena;
+struct gt_budget;
 struct gt_err;
 struct gt_group_place;
 struct gt_group_plan;
@@ -19,10 +20,12 @@ struct gt_group_plans {
 	struct gt_arena *arena;
 	const struct gt_site *site;
 	struct gt_job_links *links;
+	const struct gt_budget *budget; /* of each search, or NULL */
 	uint32_t n, room;
 	struct gt_group_kept *list;
 };
 
+/* Borrows all of these; `budget` may be set afterwards. */
 void gt_group_plans_init(struct gt_group_plans *plans,
 			 const struct gt_site *site, struct gt_job_links *links,
 			 struct gt_arena *arena);
@@ -35,6 +38,15 @@ void gt_group_plans_release(struct gt_group_plans *plans);
 int gt_group_plans_find(struct gt_group_plans *plans,
 			const struct gt_group_place *place,
 			const struct gt_group_plan **plan, struct gt_err *err);
+
+/*
+ * The seconds that one use of a plan takes for a buffer of so many bytes, as
+ * the cost model has it (plan/cost/cost.h), found once; 0 where it has no
+ * answer.  GT_ESYS when memory ran out.
+ */
+int gt_group_plans_price(struct gt_group_plans *plans,
+			 const struct gt_group_plan *group, uint64_t bytes,
+			 double *seconds, struct gt_err *err);
 
 /*
  * The number of a plan, from 0 on, and the plans by number.  A place that

@@ -13,6 +13,7 @@
 #include "search/cluster/cut_bound.h"
 #include "search/cluster/alltoall.h"
 #include "search/cluster/search.h"
+#include "search/multicast/search.h"
 #include "search/emit/select_by_size.h"
 #include "search/planner/mixed.h"
 #include "search/planner/request.h"
@@ -131,6 +132,21 @@ static int add_paths(struct gt_planner *p, const struct gt_topo *topo,
 	return rc;
 }
 
+/* ---- switches that multicast and add up -------------------------------- */
+
+static int plan_switches(struct gt_planner *p, struct gt_err *err)
+{
+	int64_t begin_ns = gt_clock_ns();
+	int rc = gt_planner_refuse_for_switches(&p->ask, err);
+
+	if (!rc)
+		rc = gt_multicast_search(&p->one,
+					 p->ask.algo == GT_PLANNER_COLLNET,
+					 &p->plan, err);
+	p->result.search_ns = gt_clock_ns() - begin_ns;
+	return rc;
+}
+
 /* ---- one machine, or a cluster as one ---------------------------------- */
 
 static int search_one(struct gt_planner *p, struct gt_err *err)
@@ -160,11 +176,12 @@ static int plan_machine(struct gt_planner *p, struct gt_err *err)
 	if (rc)
 		return rc;
 	p->one.paths = p->paths[0];
-	return search_one(p, err);
+	return gt_planner_uses_switches(&p->ask) ? plan_switches(p, err)
+						 : search_one(p, err);
 }
 
-/* Make the flat cluster that shapes with one route a pair are searched on. */
-static int flatten(struct gt_planner *p, struct gt_err *err)
+/* Make the flat cluster, with one route a pair or open (flat_cluster.h). */
+static int flatten(struct gt_planner *p, int open, struct gt_err *err)
 {
 	struct gt_flat_cluster *flat;
 	int rc = GT_OK;
@@ -172,8 +189,9 @@ static int flatten(struct gt_planner *p, struct gt_err *err)
 	while (p->npaths < p->cluster->nkinds && !rc)
 		rc = add_paths(p, p->cluster->kinds[p->npaths].topo, err);
 	if (!rc)
-		rc = gt_flat_new(p->cluster, p->paths, p->ask.gpus, p->arena,
-				 &flat, err);
+		rc = (open ? gt_flat_new_open
+			   : gt_flat_new)(p->cluster, p->paths, p->ask.gpus,
+					  p->arena, &flat, err);
 	if (rc)
 		return rc;
 	p->one.flat = flat;
@@ -184,9 +202,17 @@ static int flatten(struct gt_planner *p, struct gt_err *err)
 
 static int plan_flattened(struct gt_planner *p, struct gt_err *err)
 {
-	int rc = flatten(p, err);
+	int rc = flatten(p, 0, err);
 
 	return rc ? rc : search_one(p, err);
+}
+
+/* Of a cluster all links matter then, and no routes between GPUs. */
+static int plan_cluster_switches(struct gt_planner *p, struct gt_err *err)
+{
+	int rc = flatten(p, 1, err);
+
+	return rc ? rc : plan_switches(p, err);
 }
 
 /* ---- nodes that are not alike, with routes to choose ------------------- */
@@ -268,7 +294,7 @@ static int plan_both(struct gt_planner *p, struct gt_err *err)
 	struct gt_by_size_tries tries = {.n = 0};
 	struct gt_search_stats stats;
 	int64_t begin_ns = gt_clock_ns();
-	int rc = flatten(p, err);
+	int rc = flatten(p, 0, err);
 
 	gt_err_init(&tries.why);
 	if (!rc)
@@ -516,6 +542,8 @@ static int plan_cluster(struct gt_planner *p, struct gt_err *err)
 	struct gt_err why;
 	int alike, flat, rc;
 
+	if (gt_planner_uses_switches(&p->ask))
+		return plan_cluster_switches(p, err);
 	gt_err_init(&why);
 	alike = gt_quotient_accepts(p->cluster, &why) != GT_EINPUT;
 	flat = fits_flat(ask, p->cluster) && ask->algo != GT_PLANNER_HIER &&

@@ -10,8 +10,8 @@
 const char *gt_planner_algo_name(enum gt_planner_algo algo)
 {
 	static const char *const names[GT_NPLANNER_ALGOS] = {
-		"auto", "ring", "forest",   "tree",
-		"mesh", "flow", "alltoall", "hier"};
+		"auto", "ring",     "forest", "tree", "mesh",
+		"flow", "alltoall", "hier",   "nvls", "collnet"};
 
 	return names[algo];
 }
@@ -188,4 +188,30 @@ int gt_planner_refuse(const struct gt_planner_request *request,
 			return say(row, request, coll, err);
 	}
 	return GT_OK;
+}
+
+int gt_planner_uses_switches(const struct gt_planner_request *request)
+{
+	return request->algo == GT_PLANNER_NVLS ||
+	       request->algo == GT_PLANNER_COLLNET;
+}
+
+int gt_planner_refuse_for_switches(const struct gt_planner_request *request,
+				   struct gt_err *err)
+{
+	const char *what = NULL;
+
+	if (request->explain)
+		what = "explain";
+	else if (request->equal)
+		what = "equal";
+	else if (request->max_channels)
+		what = "max-channels";
+	else if (request->trees_per_root)
+		what = "trees-per-root";
+	if (!what)
+		return GT_OK;
+	return gt_err_set(err, GT_EINPUT, NULL,
+			  "--%s is not for --algo %s, whose trees are given",
+			  what, gt_planner_algo_name(request->algo));
 }

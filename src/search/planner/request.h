@@ -23,6 +23,8 @@ enum gt_planner_algo {
 	GT_PLANNER_FLOW,
 	GT_PLANNER_ALLTOALL,
 	GT_PLANNER_HIER,
+	GT_PLANNER_NVLS,
+	GT_PLANNER_COLLNET,
 	GT_NPLANNER_ALGOS
 };
 
@@ -61,6 +63,14 @@ enum gt_planner_on {
 	GT_PLANNER_ON_MACHINE,
 	GT_PLANNER_ON_QUOTIENT, /* nodes that are alike, however many */
 };
+
+/*
+ * Is the algorithm one whose switches multicast and add up?  GT_EINPUT names an
+ * option that does not go with those, whose trees are given.
+ */
+int gt_planner_uses_switches(const struct gt_planner_request *request);
+int gt_planner_refuse_for_switches(const struct gt_planner_request *request,
+				   struct gt_err *err);
 
 /* GT_EINPUT names the first option that cannot be honoured there, and why. */
 int gt_planner_refuse(const struct gt_planner_request *request,

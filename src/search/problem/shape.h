@@ -40,6 +40,9 @@ struct gt_proposal_channel {
 	uint32_t root;
 	uint32_t *parent;                          /* UINT32_MAX at the root */
 	const struct gt_fabric_route **down, **up; /* NULL where not used */
+	/* Switch: with the fabric's links. */
+	uint32_t nvertices;
+	struct gt_plan_vertex *vertices;
 	/* Flow: of all pairs; mesh: all go directly. */
 	uint32_t npaths;
 	struct gt_proposal_path *paths;

@@ -111,6 +111,25 @@ static uint32_t gt_cluster_wide(const struct gt_cluster_fabric *fabric,
 	return fabric->levels[level].by_rail ? fabric->nrails : 1;
 }
 
+static int ports_have_coll(const struct gt_cluster_kind *kind)
+{
+	const struct gt_cluster_ports *ports = &kind->ports[GT_FABRIC_NET];
+
+	for (uint32_t i = 0; i < ports->n; i++)
+		if (gt_topo_node(kind->topo, ports->list[i].device)->coll <= 0)
+			return 0;
+	return ports->n > 0;
+}
+
+int gt_cluster_has_sharp(const struct gt_cluster *cluster)
+{
+	int all = cluster->nkinds > 0;
+
+	for (uint32_t i = 0; i < cluster->nkinds; i++)
+		all &= ports_have_coll(&cluster->kinds[i]);
+	return all || cluster->fabrics[GT_FABRIC_NET].sharp;
+}
+
 uint32_t gt_cluster_joins(const struct gt_cluster *cluster,
 			  enum gt_fabric_kind over)
 {

@@ -94,6 +94,7 @@ struct gt_cluster_cable {
  */
 struct gt_cluster_fabric {
 	uint32_t nrails;
+	int sharp; /* its switches multicast and add up */
 	uint32_t nlevels, levels_room;
 	struct gt_cluster_level *levels;
 	uint32_t nswitches, switches_room; /* of explicit links */
@@ -197,6 +198,12 @@ uint32_t gt_cluster_switch(const struct gt_cluster *cluster,
 uint32_t gt_cluster_parent_switch(const struct gt_cluster *cluster,
 				  enum gt_fabric_kind over, uint32_t level,
 				  uint32_t which);
+
+/*
+ * Do the network's switches multicast and add up: does the file say so, or does
+ * every port that is in the network (NCCL's attribute coll)?
+ */
+int gt_cluster_has_sharp(const struct gt_cluster *cluster);
 
 /*
  * How many nodes the highest switches of a fabric join at most; 0: there is

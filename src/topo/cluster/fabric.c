@@ -322,6 +322,23 @@ static int gt_fabric_check(const struct gt_cluster_fabric *fabric,
 	return GT_OK;
 }
 
+static int read_sharp(const struct gt_xml_elem *elem, enum gt_fabric_kind over,
+		      int *sharp, struct gt_err *err)
+{
+	int rc = gt_xml_int(elem, "sharp", sharp, err);
+
+	if (rc)
+		return GT_EINPUT;
+	if (*sharp != 0 && *sharp != 1)
+		return gt_xml_fail(elem, "sharp", err,
+				   "sharp '%d' is neither 0 nor 1", *sharp);
+	if (*sharp && over == GT_FABRIC_NVLINK)
+		return gt_xml_fail(elem, "sharp", err,
+				   "sharp is of networks; what NVSwitches do "
+				   "goes by their GPUs");
+	return GT_OK;
+}
+
 int gt_cluster_add_fabric(struct gt_cluster *cluster,
 			  const struct gt_xml_elem *elem, struct gt_err *err)
 {
@@ -345,6 +362,7 @@ int gt_cluster_add_fabric(struct gt_cluster *cluster,
 				   over == GT_FABRIC_NET
 					   ? "no node has a network port"
 					   : "no node has GPUs on NVSwitches");
+	rc = read_sharp(elem, over, &fabric->sharp, err);
 	for (part = gt_xml_child(elem); part && !rc; part = gt_xml_next(part)) {
 		rc = gt_fabric_part(cluster, over, part, err);
 		last = part;

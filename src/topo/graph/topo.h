@@ -79,6 +79,7 @@ struct gt_node {
 	int xgmi;         /* GPU: what is called NVL here is AMD's xGMI */
 	int port;         /* NET: of the card, counted from 1, 0 unknown */
 	int rail;         /* NET: from the file, or -1 */
+	int coll;         /* NET: its network's switches add up (SHARP) */
 	int no_speed;     /* NET: the file has none; 10 Gb/s, as NCCL */
 	const char *guid; /* NET: "0xa088c20300010000", or NULL */
 	uint32_t line;    /* in the XML file, 0 unknown */

@@ -67,6 +67,7 @@ static int port_numbers(const struct gt_xml_elem *net, struct gt_node *node,
 	if (gt_xml_int(net, "dev", &node->dev, err) ||
 	    gt_xml_int(net, "port", &node->port, err) ||
 	    gt_xml_int(net, "rail", &node->rail, err) ||
+	    gt_xml_int(net, "coll", &node->coll, err) ||
 	    gt_xml_rat(net, "speed", &mbps, err))
 		return GT_EINPUT;
 	node->no_speed = mbps.num <= 0;
