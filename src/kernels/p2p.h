@@ -94,9 +94,9 @@ GT_HD static inline uint64_t gt_p2p_count(const struct gt_p2p *flow,
 }
 
 /*
- * Is what the flow adds up to be held in something wider than elements, if these
- * are narrower than a float?  One rank's is passed on bit by bit, NaNs too, and
- * the sum of two is rounded once as elements as well.
+ * Is what the flow adds up to be held in something wider than elements, if
+ * these are narrower than a float?  One rank's is passed on bit by bit, NaNs
+ * too, and the sum of two is rounded once as elements as well.
  */
 GT_HD static inline int gt_p2p_needs_totals(const struct gt_p2p *flow)
 {

@@ -5,6 +5,7 @@
 #ifndef GT_KERNELS_P2P_GATHER_CUH
 #define GT_KERNELS_P2P_GATHER_CUH
 
+#include "kernels/p2p/fragment_sum.cuh"
 #include "kernels/p2p/ll_line.cuh"
 #include "kernels/device/flag.cuh"
 #include "kernels/kernels.h"
@@ -81,8 +82,8 @@ static __device__ __forceinline__ struct gt_fragment gt_fragment_own(
 }
 
 /*
- * What adds up a chunk: packs, totals, or either, as the flow needs, which takes
- * more registers.
+ * What adds up a chunk: packs, totals, or either, as the flow needs, which
+ * takes more registers.
  */
 enum gt_gather { GT_GATHER_PACKS, GT_GATHER_TOTALS, GT_GATHER_EITHER };
 
@@ -96,8 +97,8 @@ static __device__ __forceinline__ bool gt_needs_totals(
 }
 
 /*
- * Has `add` take every fragment of a chunk that the flow adds up, in the order of
- * ranks, and told which is the first.
+ * Has `add` take every fragment of a chunk that the flow adds up, in the order
+ * of ranks, and told which is the first.
  */
 template <class P, class F>
 static __device__ __forceinline__ bool gt_fragments_each(
@@ -123,7 +124,7 @@ static __device__ __forceinline__ bool gt_fragments_each(
 	return true;
 }
 
-/* Returns a chunk of all that the flow adds up, reduced in the order of ranks. */
+/* Returns a chunk of all that the flow adds up, in the order of ranks. */
 template <class T, class R, class P, enum gt_gather G>
 static __device__ __forceinline__ bool gt_fragment_gather(
 	const struct gt_ll_context *at, uint32_t chunk, uint32_t count,

@@ -1,6 +1,7 @@
 gtopo_core_sources += \
 	%D%/barrier.cu \
 	%D%/direct.cuh \
+	%D%/fragment_sum.cuh \
 	%D%/gather.cuh \
 	%D%/group.cu \
 	%D%/group.cuh \
