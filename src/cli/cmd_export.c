@@ -63,6 +63,29 @@ enum { GT_EXPORT_MAX_BYTES = 64 << 20 };
 /* A loss that the file's digits explain is none. */
 #define GT_EXPORT_LOSS_PART 1e-5
 
+/* NCCL's graph names ranks, and between two of them NCCL takes its own route. */
+static void gt_export_tell_relays(const struct gt_cmd_args *args,
+				  const struct gt_plan *plan)
+{
+	const struct gt_plan_select *row = gt_plan_main_row(plan);
+	uint32_t relayed = 0;
+
+	for (uint32_t i = 0; i < row->nchannels; i++) {
+		const struct gt_plan_channel *channel =
+			&plan->channels[row->channels[i]];
+
+		if (channel->shape == GT_SHAPE_RING)
+			relayed += channel->nhops - channel->norder;
+	}
+	if (relayed)
+		gt_cmd_warn(args,
+			    "%" PRIu32 " hop%s of the plan's rings go%s by way "
+			    "of another rank, which the graph file cannot say: "
+			    "NCCL takes its own route there",
+			    relayed, gt_plural(relayed),
+			    relayed == 1 ? "es" : "");
+}
+
 /*
  * NCCL's channels are all alike, so that not all of a plan may fit into them.
  */
@@ -72,6 +95,7 @@ static void gt_export_tell_loss(const struct gt_cmd_args *args,
 	struct gt_export_nccl_loss loss;
 	double busbw = gt_plan_busbw(plan, plan->proof.value);
 
+	gt_export_tell_relays(args, plan);
 	gt_export_nccl_loss(plan, &loss);
 	gt_cmd_note(args, "%" PRIu32 " channel%s of %g GB/s", loss.nchannels,
 		    gt_plural(loss.nchannels), loss.channel_gbs);
