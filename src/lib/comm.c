@@ -469,16 +469,20 @@ int gt_comm_verdict(struct gtopo_comm *comm, int *lost, struct gt_err *err)
 	return rc;
 }
 
+/* What has failed before is told to the others, who may not know it yet. */
 void gtopo_comm_abort(struct gtopo_comm *comm)
 {
+	char words[sizeof(comm->err.where) + sizeof(comm->err.text)];
+
 	atomic_store(&comm->interrupt, 1);
 	pthread_mutex_lock(&comm->mutex);
 	if (comm->state >= 0) {
 		comm->state = GTOPO_EABORTED;
 		gt_err_set(&comm->err, GTOPO_EABORTED, NULL, "aborted");
 	}
+	gt_comm_print_err(&comm->err, words, sizeof(words));
 	if (comm->world)
-		gt_world_abort(comm->world, "aborted");
+		gt_world_abort(comm->world, words);
 	pthread_cond_broadcast(&comm->changed);
 	pthread_mutex_unlock(&comm->mutex);
 }

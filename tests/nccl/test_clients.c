@@ -172,6 +172,16 @@ static void body_memory(struct rank *me)
 	IS(state == SUCCESS);
 }
 
+/* Nobody ends what others have not finished making. */
+static void meet(struct rank *me)
+{
+	int32_t in = 1, out = 0;
+
+	OK(CALL(AllReduce)(&in, &out, 1, INT32, SUM, me->comm, me->stream));
+	sim_stream_sync(me->stream);
+	IS(out == RANKS);
+}
+
 static void body_comms(struct rank *me)
 {
 	struct client_config config = client_config(48, 22602);
@@ -189,6 +199,7 @@ static void body_comms(struct rank *me)
 	OK(CALL(CommSplit)(me->comm, 0, -me->rank, &made, NULL));
 	OK(CALL(CommUserRank)(made, &rank));
 	IS(rank == RANKS - 1 - me->rank);
+	meet(me);
 	OK(CALL(CommRevoke)(made, 0));
 	if (!me->rank) {
 		OK(CALL(CommShrink)(made, others, 1, &alone, NULL, 0));
