@@ -425,7 +425,8 @@ allreduce, allgather and reducescatter, and about alltoall"
 	[ "$status" -eq 0 ]
 	run_split gtopo search --algo hier c.xml
 	want 2 "gtopo search: c.xml: 'dgx-1v' and 'h200-vm-4' are different \
-machines; templates need nodes that differ in ports alone; \
+machines: no GPU has the same bus id in both; templates need nodes that differ \
+in links and ports alone; \
 all-reduce of 2 nodes all like 'h200-vm-4' reaches at most 2.188 GB/s, \
 like 'dgx-1v' 90"
 	run_split gtopo search --nodes 2 c.xml

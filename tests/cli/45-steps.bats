@@ -99,7 +99,9 @@ balanced() {
 
 @test "plans need not say which GPUs their ranks are" {
 	for plan in "$GTOPO_SRC"/tests/cases/plan/good/*/plan.json; do
-		gtopo steps "$plan" >steps.txt
+		gtopo steps --rank 0 "$plan" >steps.txt || {
+			grep -q '"algo": "\(nvls\|collnet\)"' "$plan"
+		}
 	done
 	gtopo run -q --device host -e 1K -n 1 --trace trace.json --plan \
 		"$GTOPO_SRC/tests/cases/plan/good/minimal/plan.json" >run.txt

@@ -55,7 +55,7 @@ ended() {
 		until_true said 2
 		kill -KILL "${children[7]}" "${children[6]}" "${children[1]}"
 		ended
-		head -n 1 "$plan.out" | grep -qE "^process 3 \(.*, pid ${children[3]}\) with rank 3 is gone; 7 of 8 ranks go on with rings found on its machine, .* busbw .*, proved: no rings over its routes reach more; right again"
+		head -n 1 "$plan.out" | grep -qE "^process 3 \(.*, pid ${children[3]}\) with rank 3 is gone; 7 of 8 ranks go on with rings found on its machine, .* busbw .*, proved: no rings over its routes and relays reach more; right again"
 		grep -q "^process 0 (.*, pid ${children[0]}) with rank 0 is gone; 6 of 7 ranks go on" \
 			"$plan.out"
 		tail -n 2 "$plan.out" | grep -q "gone; 3 of [456] ranks go on"

@@ -55,7 +55,7 @@ bad() { # ALGORITHM
 # What the format cannot say is not to be had back.
 trip() { # FORMAT FILE PLAN
 	if ! "$gtopo" export --to "$1" -o "$tmp/$2" "$3" 2>"$tmp/why"; then
-		grep -E "no counterpart|no '[a-z]*'|MSCCL(\+\+)? takes" \
+		grep -E "no counterpart|no '[a-z]*'|MSCCL(\+\+)? takes|multicast and add up" \
 			"$tmp/why" >/dev/null || cat "$tmp/why"
 		return
 	fi

@@ -64,7 +64,7 @@ static void check_without(const struct gt_plan *old, const uint8_t *gone)
 
 	gt_err_init(&err);
 	rc = gt_plan_survivors(old, gone, 0, &plan, &err);
-	if (old->demand) {
+	if (old->demand || gt_plan_uses_switches(old)) {
 		assert_int_equal(rc, GT_EINPUT);
 		return;
 	}
