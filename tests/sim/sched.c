@@ -138,26 +138,42 @@ static void sim_thread_main(void)
 	sim_switch_back(me, 1);
 }
 
-/* A thread's number, or -1: there are too many. */
-static int sim_start(uint32_t process)
+/* Not inlined: getcontext() may return twice, where nothing may change. */
+__attribute__((noinline)) static void sim_context(struct sim_thread *thread)
 {
-	struct sim_thread *thread = sim.threads;
-
-	while (thread < sim.threads + sim.nthreads && !thread->is_joined)
-		thread++;
-	if (thread == sim.threads + SIM_THREADS)
-		return -1;
-	if (thread == sim.threads + sim.nthreads)
-		sim.nthreads++;
-	memset(thread, 0, sizeof(*thread));
-	thread->process = process;
-	thread->alive = 1;
 	getcontext(&thread->context);
 	thread->context.uc_stack.ss_sp =
 		sim_stacks + (size_t)(thread - sim.threads) * SIM_STACK_BYTES;
 	thread->context.uc_stack.ss_size = SIM_STACK_BYTES;
 	thread->context.uc_link = NULL;
 	makecontext(&thread->context, sim_thread_main, 0);
+}
+
+/* A thread's place, or NULL: there are too many. */
+static struct sim_thread *sim_place(void)
+{
+	struct sim_thread *thread = sim.threads;
+
+	while (thread < sim.threads + sim.nthreads && !thread->is_joined)
+		thread++;
+	if (thread == sim.threads + SIM_THREADS)
+		return NULL;
+	if (thread == sim.threads + sim.nthreads)
+		sim.nthreads++;
+	return thread;
+}
+
+/* A thread's number, or -1: there are too many. */
+static int sim_start(uint32_t process)
+{
+	struct sim_thread *const thread = sim_place();
+
+	if (!thread)
+		return -1;
+	memset(thread, 0, sizeof(*thread));
+	thread->process = process;
+	thread->alive = 1;
+	sim_context(thread);
 	return (int)(thread - sim.threads);
 }
 
