@@ -296,11 +296,12 @@ void gt_face_revoke(struct gt_face *face)
 	 * rank's revocation was noticed before: who is gone shows when others
 	 * are made of it.
 	 */
-	pthread_mutex_lock(&face->mutex);
 	atomic_store(&face->revoked, 1);
+	/* Who holds the mutex may be with the backend, which then lets go. */
+	face->ops->abort(face->comm);
+	pthread_mutex_lock(&face->mutex);
 	atomic_compare_exchange_strong(&face->state, &ended, GT_NCCL_SUCCESS);
 	pthread_mutex_unlock(&face->mutex);
-	face->ops->abort(face->comm);
 }
 
 void gt_face_abort(struct gt_face *face)

@@ -145,7 +145,10 @@ struct gt_group_part {
 	int has_thread;
 };
 
-static void gt_group_part_launch(struct gt_group_part *part)
+static void gt_group_part_do(struct gt_group_part *part,
+			     gt_nccl_result (*what)(struct gt_face *,
+						    const struct gt_launch_op *,
+						    uint32_t, const char *))
 {
 	struct gt_launch_op *ops = calloc(part->n, sizeof(*ops));
 	uint32_t i = 0;
@@ -153,9 +156,14 @@ static void gt_group_part_launch(struct gt_group_part *part)
 	for (struct gt_group_op *op = part->ops; ops && op; op = op->next)
 		ops[i++] = op->what;
 	part->result =
-		ops ? gt_launch(part->ops->face, ops, part->n, part->call)
+		ops ? what(part->ops->face, ops, part->n, part->call)
 		    : gt_say_error(GT_NCCL_SYSTEM_ERROR, "out of memory");
 	free(ops);
+}
+
+static void gt_group_part_launch(struct gt_group_part *part)
+{
+	gt_group_part_do(part, gt_launch);
 	gt_group_ops_free(&part->ops);
 }
 
@@ -278,13 +286,17 @@ static int gt_group_divide(struct gt_group *group, const char *call,
 {
 	struct gt_group_part *part;
 	struct gt_face *face;
+	int shares = 0;
 
+	/* One rule for all, or what is on one stream has no order. */
+	for (struct gt_group_op *op = group->ops; op; op = op->next)
+		shares |= op->face->shares_gpu;
 	while (group->ops && (part = calloc(1, sizeof(*part)))) {
 		part->n = gt_group_take(group, &part->ops);
 		face = part->ops->face;
 		part->call = call;
 		part->device = face->device;
-		if (face->shares_gpu)
+		if (shares)
 			part->stream = part->ops->what.stream;
 		*parts = part;
 		parts = &part->next;
@@ -326,10 +338,14 @@ static gt_nccl_result gt_group_launch(struct gt_group *group, const char *call)
 
 	if (!gt_group_divide(group, call, &parts))
 		rc = gt_say_error(GT_NCCL_SYSTEM_ERROR, "out of memory");
-	else if (gt_group_wants_threads(parts))
+	for (part = parts; !rc && part; part = part->next) {
+		gt_group_part_do(part, gt_launch_may);
+		rc = part->result;
+	}
+	if (!rc && gt_group_wants_threads(parts))
 		gt_group_parts_start(parts);
 	else
-		for (part = parts; part; part = part->next)
+		for (part = parts; !rc && part; part = part->next)
 			gt_group_part_launch(part);
 	gt_group_ops_free(&group->ops);
 	while ((part = parts)) {

@@ -170,6 +170,24 @@ static gt_nccl_result gt_launch_fail(struct gt_face *face, int cuda_rc,
 	return rc;
 }
 
+gt_nccl_result gt_launch_may(struct gt_face *face,
+			     const struct gt_launch_op *ops, uint32_t n,
+			     const char *call)
+{
+	gt_nccl_result rc = gt_launch_check(face, ops, n, call);
+	int before, device;
+
+	if (rc)
+		return rc;
+	before = face->cuda->device(&device) ? -1 : device;
+	if (before != face->device)
+		face->cuda->use_device(face->device);
+	rc = gt_launch_check_captures(face, ops, n, call);
+	if (before >= 0 && before != face->device)
+		face->cuda->use_device(before);
+	return rc;
+}
+
 gt_nccl_result gt_launch(struct gt_face *face, const struct gt_launch_op *ops,
 			 uint32_t n, const char *call)
 {

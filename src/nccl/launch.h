@@ -14,6 +14,14 @@ struct gt_launch_op {
 	void *stream;
 };
 
+/*
+ * Whether they may be launched, which changes nothing: a group is asked as a
+ * whole before any of it is.
+ */
+gt_nccl_result gt_launch_may(struct gt_face *face,
+			     const struct gt_launch_op *ops, uint32_t n,
+			     const char *call);
+
 /* Returns as soon as they are on the streams. */
 gt_nccl_result gt_launch(struct gt_face *face, const struct gt_launch_op *ops,
 			 uint32_t n, const char *call);
