@@ -4,6 +4,7 @@
  * come from one another, so that nobody takes a process for gone whose door has
  * only moved.
  */
+#include "world/close_on_fork.h"
 #include "world/internal.h"
 
 #include <fcntl.h>
@@ -79,5 +80,7 @@ int gt_world_open_door(struct gt_world *world, const struct gt_world *origin,
 		world->door_fd = fcntl(origin->door_fd, F_DUPFD_CLOEXEC, 0);
 	if (!rc && world->door_fd < 0)
 		rc = gt_err_set(err, GT_ESYS, NULL, "no file for a door");
+	if (origin && !rc)
+		gt_close_on_fork_mark(world->door_fd);
 	return rc ? rc : gt_door_exchange(world, err);
 }

@@ -14,17 +14,20 @@ struct gt_net_deadline gt_regroup_patience(const struct gt_regrouping *group,
 					   uint32_t first)
 {
 	int64_t left_ns = group->deadline.deadline_ns - group->begin_ns;
+	int64_t n = 1, after = 0;
 
 	/*
-	 * A third of the time for each that anybody may have waited for: whom
-	 * this one knows to be gone a stranger may stand for since.
+	 * Two thirds of the time in as many steps as there may be processes to
+	 * wait for: whom this one knows to be gone a stranger may stand for
+	 * since.  Who waits for a leader waits half a step longer than it does.
 	 */
-	for (uint32_t r = 0; r < first; r++)
-		if (group->seats[r].state != GT_SEAT_EXCLUDED)
-			left_ns = left_ns / 3 * 2;
-	left_ns /= 3;
-	if (first < group->world->config.rank)
-		left_ns *= 2;
+	for (uint32_t r = 0; r < group->world->config.size; r++)
+		if (group->seats[r].state != GT_SEAT_EXCLUDED) {
+			n++;
+			after += r >= first;
+		}
+	left_ns = left_ns / 3 * 2 / (2 * n) *
+		  (2 * after - (first == group->world->config.rank));
 	return (struct gt_net_deadline){group->deadline.deadline_ns - left_ns,
 					group->deadline.stop};
 }
