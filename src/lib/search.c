@@ -67,7 +67,8 @@ static int find_algo(const char *text, enum gt_planner_algo *algo,
 	if (find_word(text, GT_NPLANNER_ALGOS, algo_name, &found))
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "algo '%.32s' is not one of auto, ring, "
-				  "forest, tree, mesh, flow, alltoall, hier",
+				  "forest, tree, mesh, flow, alltoall, hier, "
+				  "nvls, collnet",
 				  text);
 	*algo = (enum gt_planner_algo)found;
 	return GT_OK;

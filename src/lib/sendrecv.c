@@ -104,16 +104,28 @@ int gtopo_recv(struct gtopo_comm *comm, int rank, void *buffer, uint64_t count,
 }
 
 /* The place of an element, or NULL with *rc where it is beyond any memory. */
-static void *gt_element(const void *buffer, uint64_t at, enum gtopo_type type,
-			int *rc)
+static void *gt_element(struct gtopo_comm *comm, const void *buffer,
+			uint64_t at, enum gtopo_type type, int *rc)
 {
 	uint64_t bytes;
 
-	if (__builtin_mul_overflow(at, gt_dtype_bytes((enum gt_dtype)type),
-				   &bytes) ||
-	    bytes > INT64_MAX >> 8)
-		*rc = GTOPO_EINPUT;
+	if (!*rc && (__builtin_mul_overflow(
+			     at, gt_dtype_bytes((enum gt_dtype)type), &bytes) ||
+		     bytes > INT64_MAX >> 8))
+		*rc = gt_comm_refuse_words(
+			comm, "a displacement is beyond any memory");
 	return *rc || !buffer ? NULL : (char *)(uintptr_t)buffer + bytes;
+}
+
+/* Open a group for the rank, unless its caller has one open. */
+static int gt_group_begin_own(struct gtopo_comm *comm, int rank)
+{
+	int own;
+
+	pthread_mutex_lock(&comm->mutex);
+	own = !comm->ranks[rank].in_group;
+	pthread_mutex_unlock(&comm->mutex);
+	return own && gtopo_group_start(comm, rank) == GTOPO_OK;
 }
 
 /* Each rank begins with itself, so no two send to the same one at a time. */
@@ -127,13 +139,17 @@ int gtopo_alltoallv(struct gtopo_comm *comm, int rank, const void *input,
 
 	if (!gt_comm_is_rank(comm, rank) || (unsigned)type >= GT_NDTYPES ||
 	    !send_counts || !send_displs || !recv_counts || !recv_displs)
-		return GTOPO_EINPUT;
-	own = gtopo_group_start(comm, rank) == GTOPO_OK;
+		return gt_comm_refuse_words(comm,
+					    "the rank is not of this process, "
+					    "there is no such type, or no "
+					    "array of counts or displacements");
+	own = gt_group_begin_own(comm, rank);
 	for (uint32_t k = 0; k < n && !rc; k++) {
 		uint32_t to = ((uint32_t)rank + k) % n;
 		uint32_t from = ((uint32_t)rank + n - k) % n;
-		void *in = gt_element(input, send_displs[to], type, &rc);
-		void *out = gt_element(output, recv_displs[from], type, &rc);
+		void *in = gt_element(comm, input, send_displs[to], type, &rc);
+		void *out =
+			gt_element(comm, output, recv_displs[from], type, &rc);
 
 		if (!rc)
 			rc = gtopo_send(comm, rank, in, send_counts[to], type,
@@ -142,8 +158,6 @@ int gtopo_alltoallv(struct gtopo_comm *comm, int rank, const void *input,
 			rc = gtopo_recv(comm, rank, out, recv_counts[from],
 					type, (int)from);
 	}
-	if (!own)
-		return rc;
 	if (rc) {
 		/* The whole group is refused, as any of its messages would. */
 		pthread_mutex_lock(&comm->mutex);
@@ -151,6 +165,8 @@ int gtopo_alltoallv(struct gtopo_comm *comm, int rank, const void *input,
 			comm->ranks[rank].refused = rc;
 		pthread_mutex_unlock(&comm->mutex);
 	}
+	if (!own)
+		return rc;
 	end = gtopo_group_end(comm, rank);
 	return rc ? rc : end;
 }
