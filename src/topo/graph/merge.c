@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/rat.h"
 #include "topo/graph/inside.h"
+#include "topo/graph/path.h"
 #include "topo/graph/topo.h"
 
 static uint32_t find_node(const struct gt_topo *topo, const char *id)
@@ -28,30 +29,48 @@ static const struct gt_link *find_link(const struct gt_topo *topo,
 	return NULL;
 }
 
-static int is_same_text(const char *a, const char *b)
-{
-	return a && b ? !strcmp(a, b) : a == b;
-}
-
-/* Refuse GPUs, or processors, that a plan would not take for each other. */
-static int check_node(const struct gt_topo *a, const struct gt_node *mine,
-		      const struct gt_topo *b, struct gt_err *err)
+/* Refuse processors that a plan would not take for each other. */
+static int check_node(const struct gt_node *mine, const struct gt_topo *b,
+		      struct gt_err *err)
 {
 	uint32_t at = find_node(b, mine->id);
 	const struct gt_node *other = at == GT_NONE ? NULL : &b->nodes[at];
 
 	if (!other)
 		return GT_OK;
-	/* What may be reached is listed in order of all GPUs. */
-	if (mine->kind == GT_NODE_GPU && a->ngpus == b->ngpus &&
-	    !is_same_text(mine->p2p, other->p2p))
-		return gt_err_set(err, GT_EINPUT, NULL,
-				  "'%s' does not reach the same GPUs in both",
-				  mine->id);
 	if (mine->kind == GT_NODE_CPU &&
 	    gt_rat_cmp(mine->charge, other->charge))
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "their processors are of different makers");
+	return GT_OK;
+}
+
+/* The number of a GPU among those of another machine, or GT_NONE. */
+static uint32_t find_gpu(const struct gt_topo *topo, const char *id)
+{
+	for (uint32_t i = 0; i < topo->ngpus; i++)
+		if (!strcmp(topo->nodes[topo->gpus[i]].id, id))
+			return i;
+	return GT_NONE;
+}
+
+/* What may be reached is listed in the order of each machine's own GPUs. */
+static int check_access(const struct gt_topo *a, uint32_t i,
+			const struct gt_topo *b, struct gt_err *err)
+{
+	const char *id = a->nodes[a->gpus[i]].id;
+	uint32_t at = find_gpu(b, id);
+
+	for (uint32_t j = 0; at != GT_NONE && j < a->ngpus; j++) {
+		uint32_t to = find_gpu(b, a->nodes[a->gpus[j]].id);
+
+		if (to != GT_NONE && gt_topo_may_access(a, i, j) !=
+					     gt_topo_may_access(b, at, to))
+			return gt_err_set(err, GT_EINPUT, NULL,
+					  "'%s' does not reach the same GPUs "
+					  "in both",
+					  id);
+	}
 	return GT_OK;
 }
 
@@ -62,12 +81,14 @@ static int check_nodes(const struct gt_topo *a, const struct gt_topo *b,
 	int rc = GT_OK;
 
 	for (uint32_t i = 0; i < a->ngpus; i++)
-		same += find_node(b, a->nodes[a->gpus[i]].id) != GT_NONE;
+		same += find_gpu(b, a->nodes[a->gpus[i]].id) != GT_NONE;
 	if (!same)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "no GPU has the same bus id in both");
 	for (uint32_t i = 0; i < a->nnodes && !rc; i++)
-		rc = check_node(a, &a->nodes[i], b, err);
+		rc = check_node(&a->nodes[i], b, err);
+	for (uint32_t i = 0; i < a->ngpus && !rc; i++)
+		rc = check_access(a, i, b, err);
 	return rc;
 }
 

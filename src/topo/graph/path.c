@@ -145,15 +145,9 @@ static int gt_path_set(const struct gt_paths *paths, const uint32_t *links,
 	return gt_path_measure(paths->topo, path);
 }
 
-/*
- * Finds what a GPU may do to the memory of the n-th GPU in order of dev, and
- * returns whether that is to read and to write.  What the file does not say, or
- * says of another number of GPUs, is taken for access.
- */
-static int gt_paths_may_access(const struct gt_paths *paths, uint32_t from,
-			       uint32_t to)
+int gt_topo_may_access(const struct gt_topo *topo, uint32_t from, uint32_t to)
 {
-	const char *word = paths->topo->nodes[paths->ends[from]].p2p;
+	const char *word = topo->nodes[topo->gpus[from]].p2p;
 	int may = 1;
 	uint32_t n;
 
@@ -165,7 +159,7 @@ static int gt_paths_may_access(const struct gt_paths *paths, uint32_t from,
 		word += len;
 		word += strspn(word, " ");
 	}
-	return n != paths->topo->ngpus || may;
+	return n != topo->ngpus || may;
 }
 
 /* Do two ends have to go through the host's memory? */
@@ -175,8 +169,8 @@ static int gt_paths_are_apart(const struct gt_paths *paths, uint32_t a,
 	uint32_t ngpus = paths->topo->ngpus;
 
 	return a != b && a < ngpus && b < ngpus && !paths->open &&
-	       (!gt_paths_may_access(paths, a, b) ||
-		!gt_paths_may_access(paths, b, a));
+	       (!gt_topo_may_access(paths->topo, a, b) ||
+		!gt_topo_may_access(paths->topo, b, a));
 }
 
 static uint32_t gt_paths_link(const struct gt_topo *topo, uint32_t from,

@@ -64,6 +64,13 @@ const struct gt_path *gt_paths_get(const struct gt_paths *paths, uint32_t from,
 				   uint32_t to);
 
 /*
+ * What a GPU may do to the memory of the n-th GPU in order of dev: whether that
+ * is to read and to write.  What the file does not say, or says of another
+ * number of GPUs, is taken for access.
+ */
+int gt_topo_may_access(const struct gt_topo *topo, uint32_t from, uint32_t to);
+
+/*
  * Returns the route between two devices that passes through no GPU: of two GPUs
  * the one by which each reaches the other's memory.  It is never NULL.
  */
