@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "plan/check/bounds.h"
 #include "plan/check/fault.h"
 #include "plan/check/switch_tree.h"
 #include "plan/ir/plan.h"
@@ -91,7 +92,9 @@ static int gt_check_ring(const struct gt_channel_check *check,
 	uint32_t n = check->plan->nranks, nhops = n > 1 ? n : 0, at = 0;
 	int rc = gt_check_order(check, err);
 
-	if (!rc && (channel->nhops < nhops || channel->nhops > 2 * nhops))
+	/* Relays of long rings would have lanes without end, and no search. */
+	if (!rc && (channel->nhops < nhops || channel->nhops > 2 * nhops ||
+		    n > GT_RING_MAX))
 		rc = gt_check_hop_count(check, nhops, err);
 	for (uint32_t k = 0; k < nhops && !rc; k++) {
 		uint32_t from = channel->order[k], via;

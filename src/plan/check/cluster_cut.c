@@ -342,7 +342,12 @@ static int gt_check_cluster_certificate(const struct gt_plan *plan,
 
 	if (!arena)
 		return gt_err_nomem(err);
-	if (plan->proof.nsets)
+	if (plan->proof.relays)
+		rc = gt_plan_wrong(
+			plan, gt_plan_at("proof.certificate.relays"), err,
+			"is for ranks that are listed, not for those of a "
+			"cluster");
+	if (!rc && plan->proof.nsets)
 		rc = gt_check_sets(plan, arena, err);
 	if (!rc && plan->proof.nsets)
 		*(any ? &made->bound : &made->any_bound) = GT_BOUND_PROVEN;
