@@ -63,7 +63,7 @@ enum { GT_EXPORT_MAX_BYTES = 64 << 20 };
 /* A loss that the file's digits explain is none. */
 #define GT_EXPORT_LOSS_PART 1e-5
 
-/* NCCL's graph names ranks, and between two of them NCCL takes its own route. */
+/* NCCL's graph names ranks, between which NCCL takes routes of its own. */
 static void gt_export_tell_relays(const struct gt_cmd_args *args,
 				  const struct gt_plan *plan)
 {

@@ -81,8 +81,11 @@ static void read_log(const char *text, size_t len, struct gt_arena *arena,
 	if (!log || gt_nccl_log_read("input", text, len, arena, log, err))
 		return;
 	gt_nccl_advise(log, NULL, arena, advice, &n, err);
-	if (n > GT_NCCL_MAX_ADVICE || log->nrings > GT_NCCL_LOG_RINGS)
+	if (n > GT_NCCL_MAX_ADVICE || !log->ncomms)
 		abort();
+	for (uint32_t i = 0; i < log->ncomms; i++)
+		if (log->comms[i]->nrings > GT_NCCL_LOG_RINGS)
+			abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
