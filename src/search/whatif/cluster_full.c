@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/rat.h"
 #include "plan/ir/cluster.h"
 #include "plan/ir/plan.h"
 #include "search/cluster/alltoall.h"
@@ -12,6 +13,12 @@
 #include "search/problem/fabric.h"
 #include "search/whatif/result.h"
 #include "search/whatif/whatif.h"
+
+/*
+ * A link that is as full as the fullest but for so much limits as it does:
+ * rates of trees are rounded.
+ */
+#define FULL_PART 1e-4
 
 /* The rate of the cluster's trees, and which rows are full, unless NULL. */
 static int solve_trees(const struct gt_whatif_cluster_state *s,
@@ -30,7 +37,8 @@ static int solve_trees(const struct gt_whatif_cluster_state *s,
 	for (uint32_t r = 0; full && r < trees.rows.n; r++)
 		full[r] =
 			gt_block_trees_row_rate(q, &trees, r, &row_rate) > 0 &&
-			!gt_rat_cmp(row_rate, *rate);
+			gt_rat_double(row_rate) <
+				gt_rat_double(*rate) * (1 + FULL_PART);
 	return GT_OK;
 }
 
