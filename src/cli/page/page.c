@@ -35,7 +35,7 @@ static int put_machines(struct gt_page *page, const struct gt_page_query *ask,
 		files[i + (uint32_t)fleet.expected] = ask->files[i];
 	fleet.nfiles += (uint32_t)fleet.expected;
 	fleet.files = files;
-	for (uint32_t i = 0; i < 2; i++)
+	for (uint32_t i = 0; i < fleet.nfiles; i++)
 		if (gt_diff_is_cluster(files[i]))
 			return gt_err_set(err, GT_EINPUT, files[i],
 					  "is a cluster, which has a page of "
