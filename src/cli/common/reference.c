@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -219,13 +220,21 @@ int gt_reference_find(const char *word, struct gt_arena *arena,
 	return GT_OK;
 }
 
+/* A folder of that name, as jobs' plans lie in, is no file to be read. */
+static int is_file(const char *word)
+{
+	struct stat what;
+
+	return !stat(word, &what) && !S_ISDIR(what.st_mode);
+}
+
 int gt_reference_operand(const char *word, struct gt_arena *arena,
 			 const char **path, struct gt_err *err)
 {
 	const char *dir, *file;
 
 	*path = word;
-	if (!strcmp(word, "-") || strpbrk(word, "./") || !access(word, F_OK))
+	if (!strcmp(word, "-") || strpbrk(word, "./") || is_file(word))
 		return GT_OK;
 	if (!gt_reference_path(word, arena, &dir, &file))
 		return gt_err_nomem(err);
