@@ -107,7 +107,7 @@ int gtopo_recv(struct gtopo_comm *comm, int rank, void *buffer, uint64_t count,
 static void *gt_element(struct gtopo_comm *comm, const void *buffer,
 			uint64_t at, enum gtopo_type type, int *rc)
 {
-	uint64_t bytes;
+	uint64_t bytes = 0;
 
 	if (!*rc && (__builtin_mul_overflow(
 			     at, gt_dtype_bytes((enum gt_dtype)type), &bytes) ||
