@@ -198,7 +198,8 @@ machine"
 	want 0 ""
 	[[ ${out%%$'\n'*} == *"2x-dgx-h100.xml: 2 nodes; what NCCL chooses \
 inside one is told, not between them" ]]
-	diff <(tail -n +2 <<<"$out") <(gtopo nccl "$xml/dgx-h100.xml")
+	machine=$(realpath "$xml/dgx-h100.xml")
+	diff <(tail -n +2 <<<"$out") <(gtopo nccl "$machine")
 	diff <(gtopo nccl --json 2x-dgx-h100) \
 		<(gtopo nccl --json "$xml/dgx-h100.xml")
 	cat >"$BATS_TEST_TMPDIR/two.xml" <<-END
