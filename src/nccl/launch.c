@@ -170,42 +170,47 @@ static gt_nccl_result gt_launch_fail(struct gt_face *face, int cuda_rc,
 	return rc;
 }
 
+/* Makes the rank's GPU the current one; returns which was, or -1. */
+static int gt_launch_enter(const struct gt_face *face)
+{
+	int device, before = face->cuda->device(&device) ? -1 : device;
+
+	if (before != face->device)
+		face->cuda->use_device(face->device);
+	return before;
+}
+
+static void gt_launch_leave(const struct gt_face *face, int before)
+{
+	if (before >= 0 && before != face->device)
+		face->cuda->use_device(before);
+}
+
 gt_nccl_result gt_launch_may(struct gt_face *face,
 			     const struct gt_launch_op *ops, uint32_t n,
 			     const char *call)
 {
 	gt_nccl_result rc = gt_launch_check(face, ops, n, call);
-	int before, device;
+	int before;
 
 	if (rc)
 		return rc;
-	before = face->cuda->device(&device) ? -1 : device;
-	if (before != face->device)
-		face->cuda->use_device(face->device);
+	before = gt_launch_enter(face);
 	rc = gt_launch_check_captures(face, ops, n, call);
-	if (before >= 0 && before != face->device)
-		face->cuda->use_device(before);
+	gt_launch_leave(face, before);
 	return rc;
 }
 
 gt_nccl_result gt_launch(struct gt_face *face, const struct gt_launch_op *ops,
 			 uint32_t n, const char *call)
 {
-	gt_nccl_result rc = gt_launch_check(face, ops, n, call);
-	int before, device, cuda_rc = 0;
 	struct gt_err err;
+	int before, cuda_rc;
 
-	if (rc)
-		return rc;
 	gt_err_init(&err);
-	before = face->cuda->device(&device) ? -1 : device;
-	if (before != face->device)
-		face->cuda->use_device(face->device);
-	rc = gt_launch_check_captures(face, ops, n, call);
-	if (!rc)
-		cuda_rc = gt_launch_put(face, ops, n, &err);
-	if (before >= 0 && before != face->device)
-		face->cuda->use_device(before);
+	before = gt_launch_enter(face);
+	cuda_rc = gt_launch_put(face, ops, n, &err);
+	gt_launch_leave(face, before);
 	return cuda_rc || err.code ? gt_launch_fail(face, cuda_rc, &err, call)
-				   : rc;
+				   : GT_NCCL_SUCCESS;
 }

@@ -22,7 +22,7 @@ gt_nccl_result gt_launch_may(struct gt_face *face,
 			     const struct gt_launch_op *ops, uint32_t n,
 			     const char *call);
 
-/* Returns as soon as they are on the streams. */
+/* Those that may be; returns as soon as they are on the streams. */
 gt_nccl_result gt_launch(struct gt_face *face, const struct gt_launch_op *ops,
 			 uint32_t n, const char *call);
 
