@@ -407,24 +407,13 @@ static void job_strike(struct job_fault *fault)
 		job_strike_process(fault);
 }
 
-/* Those that are stopped for ever go when nobody is left to wait for them. */
-static void job_release(void)
-{
-	for (uint32_t p = 0; p < job.size; p++)
-		if (sim_process_of(p)->end == SIM_RUNS &&
-		    sim_process_of(p)->frozen_until_ns != SIM_NEVER)
-			return;
-	for (uint32_t p = 0; p < job.size; p++)
-		sim_kill(p, SIM_DARK);
-}
-
 static void job_each(void *arg)
 {
 	(void)arg;
 	for (uint32_t i = 0; i < job.nfaults; i++)
 		if (!job.faults[i].done && sim_now_ns() >= job.faults[i].at_ns)
 			job_strike(&job.faults[i]);
-	job_release();
+	sim_release(job.size);
 }
 
 /* A time of any magnitude from 16 us on, below 2^shift ns. */

@@ -341,6 +341,16 @@ void sim_kill(uint32_t process, enum sim_end how)
 	sim_net_end_of(process, how);
 }
 
+void sim_release(uint32_t n)
+{
+	for (uint32_t p = 0; p < n; p++)
+		if (sim.processes[p].end == SIM_RUNS &&
+		    sim.processes[p].frozen_until_ns != SIM_NEVER)
+			return;
+	for (uint32_t p = 0; p < n; p++)
+		sim_kill(p, SIM_DARK);
+}
+
 int sim_reset(uint32_t process)
 {
 	return sim_net_reset(process);

@@ -68,6 +68,12 @@ uint64_t sim_draw(uint64_t below);
 
 /* Faults.  _reset breaks one connection of the process; 0: it has none. */
 void sim_kill(uint32_t process, enum sim_end how);
+
+/*
+ * Of the first n processes those that are stopped for ever go when nobody is
+ * left to wait for them.
+ */
+void sim_release(uint32_t n);
 int sim_reset(uint32_t process);
 
 /* What goes from one host to the other, or back, arrives then, or SIM_NEVER. */
