@@ -56,11 +56,7 @@ static int gt_call_check_buffers(struct gtopo_comm *comm, int rank,
 	if (!call->output && gt_layout_output(&use, r) != GT_EXTENT_NONE)
 		return gt_comm_refuse(comm, "rank %d has no output", rank);
 	if (comm->ops->async && !gt_call_is_aligned(call))
-		return gt_comm_refuse(
-			comm,
-			"rank %d has a buffer that is not aligned "
-			"to its elements",
-			rank);
+		return gt_comm_refuse_unaligned(comm, rank);
 	return GTOPO_OK;
 }
 

@@ -28,11 +28,7 @@ static int gt_message_check(struct gtopo_comm *comm, int rank,
 		return gt_comm_refuse(comm, "rank %d has no buffer", rank);
 	if (comm->ops->async &&
 	    (uintptr_t)message->buffer % gt_dtype_bytes(message->dtype))
-		return gt_comm_refuse(
-			comm,
-			"rank %d has a buffer that is not aligned "
-			"to its elements",
-			rank);
+		return gt_comm_refuse_unaligned(comm, rank);
 	return GTOPO_OK;
 }
 

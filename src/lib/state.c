@@ -46,6 +46,14 @@ int gt_comm_refuse(struct gtopo_comm *comm, const char *fmt, ...)
 	return gt_err_set(&comm->refusal, GTOPO_EINPUT, NULL, "%s", words);
 }
 
+int gt_comm_refuse_unaligned(struct gtopo_comm *comm, int rank)
+{
+	return gt_comm_refuse(comm,
+			      "rank %d has a buffer that is not aligned to its "
+			      "elements",
+			      rank);
+}
+
 int gt_comm_refuse_words(struct gtopo_comm *comm, const char *words)
 {
 	int rc;

@@ -166,6 +166,9 @@ void gt_comm_fail(struct gtopo_comm *comm, int rc, const struct gt_err *err);
 int gt_comm_refuse(struct gtopo_comm *comm, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* gt_comm_refuse() where a GPU could not read or write elements. */
+int gt_comm_refuse_unaligned(struct gtopo_comm *comm, int rank);
+
 /* Refuse a rank that is not one of this process; else GTOPO_OK. */
 int gt_comm_check_rank(struct gtopo_comm *comm, int rank);
 
