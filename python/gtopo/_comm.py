@@ -11,7 +11,7 @@ _FORMATS = {"b": 0, "B": 1, "c": 1, "?": 1, "i": 2, "I": 3, "q": 4, "l": 4,
             "Q": 5, "L": 5, "e": 6, "f": 8, "d": 9}
 
 
-# What PyTorch and NumPy call some of TYPES.
+# PyTorch and NumPy have these names for some of TYPES.
 _OTHERS = {"float16": "half", "bfloat16": "bf16", "float32": "float",
            "float64": "double"}
 

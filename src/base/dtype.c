@@ -33,7 +33,7 @@ const char *gt_redop_name(enum gt_redop op)
 
 int gt_dtype_find(const char *name)
 {
-	/* What PyTorch and NumPy call them. */
+	/* PyTorch and NumPy have these names for them. */
 	static const struct {
 		const char *name;
 		enum gt_dtype dtype;

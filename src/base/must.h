@@ -1,5 +1,5 @@
 /*
- * What must hold, whatever comes in: the rest of the code relies on it, and a
+ * GT_MUST() states what holds whatever comes in: code relies on it, and a
  * reader would have to work it out from several places.  It is checked in
  * release builds, too.  That it does not hold is gtopo's own fault, never a
  * file's, a peer's or a device's: those are errors (base/err.h).  To go on

@@ -92,7 +92,7 @@ void gt_opt_help(const struct gt_opt *opts, struct gt_buf *out)
 		gt_opt_wrap(gt_buf_text(&text) ? gt_buf_text(&text) : "",
 			    (unsigned)(out->len - start), out);
 	}
-	/* What is not all of it is no help. */
+	/* Half of the text would mislead, so it fails as a whole. */
 	out->failed |= text.failed;
 	gt_buf_release(&text);
 }

@@ -53,7 +53,7 @@ const char *gt_proof_text_routes(const struct gt_plan *plan, int any)
 		return "";
 	if (!plan->cluster && !of_class && proof->nparts && !proof->nroutes)
 		return " over its links";
-	/* What no schedule exceeds no relay does, and words are spared. */
+	/* A bound of any schedule holds for relays, which need no words. */
 	if (of_class && proof->relays &&
 	    !(proof->has_any_bound &&
 	      !gt_rat_cmp(proof->bound, proof->any_bound)))

@@ -53,7 +53,7 @@ static const char *text_of(const struct gt_json *object, const char *key)
 	return text;
 }
 
-/* What is missing has its name from the machine that is expected. */
+/* A missing device has its name from the machine that is expected. */
 static const char *label_of(const struct gt_json *finding, const char *name)
 {
 	const char *text = text_of(finding, name);

@@ -11,7 +11,7 @@ struct gt_buf;
 struct gt_err;
 struct gt_plan;
 
-/* What the plan has to do. */
+/* The next plan has to do all of this. */
 struct gt_run_replan_want {
 	unsigned colls; /* a set of collectives */
 	int invariant;  /* sums as an invariant plan's (plan/ir/plan.h) */

@@ -25,7 +25,7 @@ int gt_cuda_choose_algo(const struct gt_engine *engine,
  */
 int gt_cuda_reserve(struct gt_engine *engine, struct gt_err *err);
 
-/* What sums of multiplied inputs need besides; no meeting. */
+/* Makes what only sums of multiplied inputs need, without a meeting. */
 int gt_cuda_reserve_premul(struct gt_engine *engine, struct gt_err *err);
 
 /* When buffers of so many bytes were registered: a meeting, too. */

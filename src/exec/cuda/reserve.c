@@ -170,7 +170,7 @@ int gt_cuda_reserve(struct gt_engine *engine, struct gt_err *err)
 		rc = gt_cuda_connect_all(engine, err);
 	if (!rc)
 		rc = gt_cuda_kernels_load_all(engine, err);
-	/* What goes by the plan's steps may be multiplied before, too. */
+	/* Inputs may be multiplied before the plan's steps as well. */
 	return rc || !engine->group.world ? rc
 					  : gt_reserve_kernels(engine, err);
 }
