@@ -541,10 +541,12 @@ static int race_parse(struct race *race, int argc, char **argv)
 	while ((c = getopt(argc, argv, "b:e:f:r:m:t:c:C:pk:n:l:FS")) != -1)
 		switch (c) {
 		case 'b':
-			race->begin = strtoull(optarg, NULL, 0);
+			if (!gt_unit_bytes(optarg, &race->begin))
+				return usage();
 			break;
 		case 'e':
-			race->end = strtoull(optarg, NULL, 0);
+			if (!gt_unit_bytes(optarg, &race->end))
+				return usage();
 			break;
 		case 'f':
 			race->factor = strtoull(optarg, NULL, 0);
@@ -588,8 +590,9 @@ static int race_parse(struct race *race, int argc, char **argv)
 			return usage();
 		}
 	if (argc - optind != 1 || race->factor < 2 || !race->begin ||
-	    !race->procs || (race->link && race->procs < 2) ||
-	    race->rounds < 1 || race->rounds > RACE_MAX_ROUNDS)
+	    race->begin > race->end || !race->procs ||
+	    (race->link && race->procs < 2) || race->rounds < 1 ||
+	    race->rounds > RACE_MAX_ROUNDS)
 		return usage();
 	return 0;
 }
