@@ -116,6 +116,38 @@ static void test_least_holds(void **state)
 	assert_int_equal(choose(GT_COLL_ALLREDUCE, 1 << 23).blocks, PROCESSORS);
 }
 
+/*
+ * Beside a program that computes, what waits for others holds few blocks and
+ * carries little: 2 MiB that leave a GPU, however they are counted.
+ */
+static void test_beside_products(void **state)
+{
+	static const struct {
+		enum gt_coll coll;
+		uint64_t bytes; /* the most that go as packets: of a rank */
+	} cases[] = {{GT_COLL_ALLREDUCE, 2 << 20},
+		     {GT_COLL_ALLGATHER, 2 << 20},
+		     {GT_COLL_REDUCESCATTER, 2 << 20},
+		     {GT_COLL_BROADCAST, 2 << 20},
+		     {GT_COLL_REDUCE, 2 << 20}};
+
+	(void)state;
+	open_world(GT_ALGO_RING, GT_SHAPE_RING);
+	world.engine.config.overlap = 1;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		uint64_t count = cases[i].bytes / sizeof(float);
+		struct gt_algo_choice last = choose(cases[i].coll, count);
+		struct gt_algo_choice next = choose(cases[i].coll, 2 * count);
+
+		assert_int_equal(last.protocol, GT_PROTOCOL_LL128);
+		assert_int_equal(last.blocks, 16);
+		assert_false(last.waits_apart);
+		assert_true(next.waits_apart);
+		assert_true(next.protocol == GT_PROTOCOL_DIRECT ||
+			    next.protocol == GT_PROTOCOL_CE);
+	}
+}
+
 /* Detours have kernels beside the others. */
 static void test_no_detour(void **state)
 {
@@ -287,6 +319,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_packets),
 		cmocka_unit_test(test_least_holds),
+		cmocka_unit_test(test_beside_products),
 		cmocka_unit_test(test_no_detour),
 		cmocka_unit_test(test_rings),
 		cmocka_unit_test(test_trees),
