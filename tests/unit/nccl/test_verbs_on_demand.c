@@ -80,19 +80,26 @@ static void loaded(void)
 		_exit(4);
 }
 
+/* Sanitizers keep a library in the program that nothing of it needs. */
+static void need_none_inside(void)
+{
+	if (!dlsym(RTLD_DEFAULT, "ibv_get_device_list"))
+		return;
+	print_message("the program has libibverbs in it\n");
+	skip();
+}
+
 static void test_none(void **state)
 {
 	(void)state;
-	if (dlsym(RTLD_DEFAULT, "ibv_get_device_list")) {
-		print_message("the program has libibverbs in it\n");
-		skip();
-	}
+	need_none_inside();
 	in_child(none);
 }
 
 static void test_loaded(void **state)
 {
 	(void)state;
+	need_none_inside();
 	in_child(loaded);
 }
 
