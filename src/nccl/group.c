@@ -12,10 +12,10 @@
 #include "nccl/say.h"
 
 /*
- * What one thread puts on the streams of one rank before it comes to the next
- * must fit in the queue that a GPU has, of some thousand commands: it would
- * wait there for ranks that it has not come to.  From either of these on, each
- * GPU has a thread.
+ * What one thread puts on one GPU before it comes to the next, in whatever
+ * communicators, must fit in the queue that a GPU has, of some thousand
+ * commands: it would wait there for ranks that it has not come to.  From either
+ * of these on, each GPU has a thread.
  */
 enum { GT_GROUP_ALONE_OPS = 32, GT_GROUP_ALONE_BYTES = 64 << 20 };
 
@@ -210,18 +210,26 @@ static uint64_t gt_group_op_bytes(const struct gt_group_op *op)
 		       : bytes;
 }
 
-/* Is it more than fits in the queue of the rank's GPU? */
-static int gt_group_part_is_large(const struct gt_group_part *part)
+/* Is it more than fits in that GPU's queue, in all communicators together? */
+static int gt_group_is_large(const struct gt_group_part *parts,
+			     const struct gt_group_part *of)
 {
 	uint64_t left = GT_GROUP_ALONE_BYTES, bytes;
+	uint32_t n = 0;
 
-	for (const struct gt_group_op *op = part->ops; op; op = op->next) {
-		bytes = gt_group_op_bytes(op);
-		if (bytes >= left)
-			return 1;
-		left -= bytes;
+	for (const struct gt_group_part *at = parts; at; at = at->next) {
+		if (!gt_group_part_is_like(at, of))
+			continue;
+		n += at->n;
+		for (const struct gt_group_op *op = at->ops; op;
+		     op = op->next) {
+			bytes = gt_group_op_bytes(op);
+			if (bytes >= left)
+				return 1;
+			left -= bytes;
+		}
 	}
-	return part->n >= GT_GROUP_ALONE_OPS;
+	return n >= GT_GROUP_ALONE_OPS;
 }
 
 /* Another thread has another stream of that name. */
@@ -242,7 +250,7 @@ static int gt_group_wants_threads(const struct gt_group_part *parts)
 
 	for (const struct gt_group_part *at = parts; at; at = at->next) {
 		several |= !gt_group_part_is_like(parts, at);
-		large |= gt_group_part_is_large(at);
+		large |= gt_group_is_large(parts, at);
 		bound |= gt_group_part_is_bound(at);
 	}
 	return several && large && !bound;

@@ -106,6 +106,41 @@ static void case_full_queues(void **state)
 	free(bytes);
 }
 
+enum { COMMS = 3, FEW_OPS = 12 };
+
+/*
+ * A GPU's queue has room for two communicators' calls, each with its mark, and
+ * a group has calls of three: few in each, and many for the GPU.
+ */
+static void case_full_by_all(void **state)
+{
+	void *comms[COMMS][2], *streams[2];
+	int in[2] = {1, 2}, out[2][COMMS * FEW_OPS];
+
+	(void)state;
+	for (int c = 0; c < COMMS; c++)
+		OK(ncclCommInitAll(comms[c], 2, NULL));
+	for (int r = 0; r < 2; r++)
+		streams[r] = sim_stream_new();
+	sim_stream_room(4);
+	OK(ncclGroupStart());
+	for (int r = 0; r < 2; r++)
+		for (int i = 0; i < COMMS * FEW_OPS; i++)
+			OK(ncclAllReduce(&in[r], &out[r][i], 1, INT32, SUM,
+					 comms[i / FEW_OPS][r], streams[r]));
+	OK(ncclGroupEnd());
+	for (int r = 0; r < 2; r++)
+		sim_stream_sync(streams[r]);
+	sim_stream_room(0);
+	for (int i = 0; i < COMMS * FEW_OPS; i++)
+		IS(out[0][i] == 3 && out[1][i] == 3);
+	for (int r = 0; r < 2; r++) {
+		for (int c = 0; c < COMMS; c++)
+			OK(ncclCommDestroy(comms[c][r]));
+		sim_stream_free(streams[r]);
+	}
+}
+
 /* A refused call says so at once, and nothing of the group starts. */
 static void body_refused(struct rank *rank)
 {
@@ -343,6 +378,7 @@ int main(void)
 	const struct CMUnitTest cases[] = {
 		cmocka_unit_test(case_one_thread),
 		cmocka_unit_test(case_full_queues),
+		cmocka_unit_test(case_full_by_all),
 		cmocka_unit_test(case_refused),
 		cmocka_unit_test(case_streams),
 		cmocka_unit_test(case_captures),
