@@ -141,6 +141,60 @@ static void case_full_by_all(void **state)
 	}
 }
 
+enum { TIMES = 200 };
+
+/* A communicator of two ranks, both on this thread's GPU. */
+static void make_pair(void **comms)
+{
+	id_t128 id;
+
+	OK(ncclGetUniqueId(&id));
+	OK(ncclGroupStart());
+	for (int r = 0; r < 2; r++)
+		OK(ncclCommInitRank(&comms[r], 2, id, r));
+	OK(ncclGroupEnd());
+}
+
+/*
+ * Two ranks share a GPU.  Each has operations of one communicator on two
+ * streams, and of another one on the second of these: they keep their order
+ * there, or the ranks wait for one another.
+ */
+static void case_common_stream(void **state)
+{
+	int one = 1, out[2][LARGE_OPS + 1];
+	void *a[2], *b[2], *streams[2][2];
+
+	(void)state;
+	setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1", 1);
+	make_pair(a);
+	make_pair(b);
+	unsetenv("NCCL_MULTI_RANK_GPU_ENABLE");
+	for (int i = 0; i < 4; i++)
+		streams[i / 2][i % 2] = sim_stream_new();
+	for (int t = 0; t < TIMES; t++) {
+		OK(ncclGroupStart());
+		for (int r = 0; r < 2; r++) {
+			for (int i = 0; i < LARGE_OPS; i++)
+				OK(ncclAllReduce(&one, &out[r][i], 1, INT32,
+						 SUM, a[r], streams[r][i % 2]));
+			OK(ncclAllReduce(&one, &out[r][LARGE_OPS], 1, INT32,
+					 SUM, b[r], streams[r][1]));
+		}
+		OK(ncclGroupEnd());
+	}
+	for (int i = 0; i < 4; i++)
+		sim_stream_sync(streams[i / 2][i % 2]);
+	for (int i = 0; i < 2 * (LARGE_OPS + 1); i++)
+		IS(out[i % 2][i / 2] == 2);
+	for (int r = 0; r < 2; r++) {
+		OK(ncclCommDestroy(a[r]));
+		OK(ncclCommDestroy(b[r]));
+		sim_stream_free(streams[r][0]);
+		sim_stream_free(streams[r][1]);
+	}
+}
+
 /* A refused call says so at once, and nothing of the group starts. */
 static void body_refused(struct rank *rank)
 {
@@ -379,6 +433,7 @@ int main(void)
 		cmocka_unit_test(case_one_thread),
 		cmocka_unit_test(case_full_queues),
 		cmocka_unit_test(case_full_by_all),
+		cmocka_unit_test(case_common_stream),
 		cmocka_unit_test(case_refused),
 		cmocka_unit_test(case_streams),
 		cmocka_unit_test(case_captures),
