@@ -7,6 +7,7 @@ unit_tests += \
 	%D%/test_faults \
 	%D%/test_groups \
 	%D%/test_interleave \
+	%D%/test_plan \
 	%D%/test_processes \
 	%D%/test_ranks \
 	%D%/test_shrink \
@@ -23,6 +24,9 @@ unit_tests += \
 %C%_test_interleave_SOURCES = %D%/test_interleave.c $(nccl_simulated)
 %C%_test_interleave_LDADD = $(nccl_ldadd)
 %C%_test_interleave_LDFLAGS = $(nccl_ldflags)
+%C%_test_plan_SOURCES = %D%/test_plan.c $(nccl_simulated)
+%C%_test_plan_LDADD = $(nccl_ldadd)
+%C%_test_plan_LDFLAGS = $(nccl_ldflags)
 %C%_test_processes_SOURCES = %D%/test_processes.c $(nccl_simulated)
 %C%_test_processes_LDADD = $(nccl_ldadd)
 %C%_test_processes_LDFLAGS = $(nccl_ldflags)
