@@ -62,7 +62,8 @@ static int gt_lib_start(struct gt_team *team, const struct gt_cuda *cuda,
 	struct gt_backend_comm *comm = calloc(1, sizeof(*comm));
 	struct gt_plan *plan;
 	uint32_t one, other;
-	int rc = comm ? gt_team_plan(team, &plan, err) : gt_err_nomem(err);
+	int rc = comm ? gt_team_plan(team, cuda->on_host, &plan, err)
+		      : gt_err_nomem(err);
 
 	config.timeout_ms = team->engine.timeout_ns / 1000000;
 	config.device = cuda->on_host ? GTOPO_HOST : GTOPO_CUDA;

@@ -12,10 +12,10 @@
 #include "nccl/say.h"
 
 /*
- * What one thread puts on the streams of one rank before it comes to the next
- * must fit in the queue that a GPU has, of some thousand commands: it would
- * wait there for ranks that it has not come to.  From either of these on, each
- * GPU has a thread.
+ * What one thread puts on one GPU before it comes to the next, in whatever
+ * communicators, must fit in the queue that a GPU has, of some thousand
+ * commands: it would wait there for ranks that it has not come to.  From either
+ * of these on, each GPU has a thread.
  */
 enum { GT_GROUP_ALONE_OPS = 32, GT_GROUP_ALONE_BYTES = 64 << 20 };
 
@@ -130,14 +130,14 @@ static uint32_t gt_group_take(struct gt_group *group, struct gt_group_op **list)
 /*
  * One rank's operations in one communicator.  Those of a GPU stay in their
  * order, which has to be the same everywhere; where ranks of a communicator
- * share it, those of a stream do.
+ * share it, those of parts that have a stream in common do.
  */
 struct gt_group_part {
 	struct gt_group_part *next;
+	struct gt_group_part *lead; /* the first of those that keep an order */
 	struct gt_group_op *ops;
 	uint32_t n;
 	int device;
-	const void *stream; /* of ranks that share their GPU */
 	const char *call;
 	gt_nccl_result result;
 	char why[GT_FACE_TEXT_MAX]; /* of a failure in another thread */
@@ -170,7 +170,7 @@ static void gt_group_part_launch(struct gt_group_part *part)
 static int gt_group_part_is_like(const struct gt_group_part *a,
 				 const struct gt_group_part *b)
 {
-	return a->device == b->device && a->stream == b->stream;
+	return a->lead == b->lead;
 }
 
 /* Launch the part and those that have to follow it. */
@@ -210,18 +210,26 @@ static uint64_t gt_group_op_bytes(const struct gt_group_op *op)
 		       : bytes;
 }
 
-/* Is it more than fits in the queue of the rank's GPU? */
-static int gt_group_part_is_large(const struct gt_group_part *part)
+/* Is it more than fits in that GPU's queue, in all communicators together? */
+static int gt_group_is_large(const struct gt_group_part *parts,
+			     const struct gt_group_part *of)
 {
 	uint64_t left = GT_GROUP_ALONE_BYTES, bytes;
+	uint32_t n = 0;
 
-	for (const struct gt_group_op *op = part->ops; op; op = op->next) {
-		bytes = gt_group_op_bytes(op);
-		if (bytes >= left)
-			return 1;
-		left -= bytes;
+	for (const struct gt_group_part *at = parts; at; at = at->next) {
+		if (!gt_group_part_is_like(at, of))
+			continue;
+		n += at->n;
+		for (const struct gt_group_op *op = at->ops; op;
+		     op = op->next) {
+			bytes = gt_group_op_bytes(op);
+			if (bytes >= left)
+				return 1;
+			left -= bytes;
+		}
 	}
-	return part->n >= GT_GROUP_ALONE_OPS;
+	return n >= GT_GROUP_ALONE_OPS;
 }
 
 /* Another thread has another stream of that name. */
@@ -242,19 +250,16 @@ static int gt_group_wants_threads(const struct gt_group_part *parts)
 
 	for (const struct gt_group_part *at = parts; at; at = at->next) {
 		several |= !gt_group_part_is_like(parts, at);
-		large |= gt_group_part_is_large(at);
+		large |= gt_group_is_large(parts, at);
 		bound |= gt_group_part_is_bound(at);
 	}
 	return several && large && !bound;
 }
 
 /* Is there no part before it that it has to follow? */
-static int gt_group_part_leads(const struct gt_group_part *parts,
-			       const struct gt_group_part *part)
+static int gt_group_part_leads(const struct gt_group_part *part)
 {
-	while (!gt_group_part_is_like(parts, part))
-		parts = parts->next;
-	return parts == part;
+	return part->lead == part;
 }
 
 /* A thread that cannot be had is one that the caller stands in for. */
@@ -266,11 +271,11 @@ static void gt_group_parts_start(struct gt_group_part *parts)
 	gt_err_init(&err);
 	for (part = parts; part; part = part->next)
 		part->has_thread =
-			gt_group_part_leads(parts, part) &&
+			gt_group_part_leads(part) &&
 			!gt_thread_start(&part->thread, gt_group_part_main,
 					 part, &err);
 	for (part = parts; err.code && part; part = part->next)
-		if (!part->has_thread && gt_group_part_leads(parts, part))
+		if (!part->has_thread && gt_group_part_leads(part))
 			gt_group_part_follow(part);
 	for (part = parts; part; part = part->next)
 		if (part->has_thread)
@@ -280,11 +285,67 @@ static void gt_group_parts_start(struct gt_group_part *parts)
 			gt_say_error(part->result, "%s", part->why);
 }
 
+static int gt_group_part_is_on(const struct gt_group_part *part,
+			       const void *stream)
+{
+	const struct gt_group_op *op = part->ops;
+
+	while (op && op->what.stream != stream)
+		op = op->next;
+	return op != NULL;
+}
+
+/* Have they a stream in common?  Most have one for all they do. */
+static int gt_group_parts_share_stream(const struct gt_group_part *a,
+				       const struct gt_group_part *b)
+{
+	const struct gt_group_op *before = NULL;
+
+	for (const struct gt_group_op *op = a->ops; op;
+	     before = op, op = op->next)
+		if ((!before || before->what.stream != op->what.stream) &&
+		    gt_group_part_is_on(b, op->what.stream))
+			return 1;
+	return 0;
+}
+
+/* Those that one of two leads are led by the one that comes first. */
+static void gt_group_leads_merge(struct gt_group_part *parts,
+				 struct gt_group_part *a,
+				 struct gt_group_part *b)
+{
+	struct gt_group_part *first = parts, *other;
+
+	while (first != a && first != b)
+		first = first->next;
+	other = first == a ? b : a;
+	for (struct gt_group_part *at = parts; at; at = at->next)
+		if (at->lead == other)
+			at->lead = first;
+}
+
+/* Find which parts keep an order: those of a GPU, or of streams of it. */
+static void gt_group_find_leads(struct gt_group_part *parts, int by_stream)
+{
+	struct gt_group_part *part, *at;
+
+	for (part = parts; part; part = part->next) {
+		part->lead = part;
+		for (at = parts; at != part; at = at->next)
+			if (at->device == part->device &&
+			    at->lead != part->lead &&
+			    (!by_stream ||
+			     gt_group_parts_share_stream(at, part)))
+				gt_group_leads_merge(parts, at->lead,
+						     part->lead);
+	}
+}
+
 /* Divide the operations by rank; 0: memory ran out, and some are left. */
 static int gt_group_divide(struct gt_group *group, const char *call,
 			   struct gt_group_part **parts)
 {
-	struct gt_group_part *part;
+	struct gt_group_part **last = parts, *part;
 	struct gt_face *face;
 	int shares = 0;
 
@@ -296,11 +357,10 @@ static int gt_group_divide(struct gt_group *group, const char *call,
 		face = part->ops->face;
 		part->call = call;
 		part->device = face->device;
-		if (shares)
-			part->stream = part->ops->what.stream;
-		*parts = part;
-		parts = &part->next;
+		*last = part;
+		last = &part->next;
 	}
+	gt_group_find_leads(*parts, shares);
 	return !group->ops;
 }
 

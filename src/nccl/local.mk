@@ -21,10 +21,16 @@ gtopo_core_sources += \
 	%D%/face.h \
 	%D%/group.c \
 	%D%/group.h \
+	%D%/helper.c \
+	%D%/helper.h \
 	%D%/launch.c \
 	%D%/launch.h \
 	%D%/plan.c \
 	%D%/plan.h \
+	%D%/plan_cache.c \
+	%D%/plan_cache.h \
+	%D%/plan_search.c \
+	%D%/plan_search.h \
 	%D%/refused.def \
 	%D%/say.c \
 	%D%/say.h \

@@ -1,6 +1,7 @@
 /*
- * The plan of a team.  A ring in rank order is what is right everywhere and
- * known to be good nowhere; GPUs that all reach each other do not use it
+ * The plan of a team: the user's, or one that is searched for the machine
+ * (plan_search.h).  A ring in rank order is what is left: right everywhere and
+ * known to be good nowhere.  GPUs that all reach each other use neither
  * (GTOPO_BEST).
  */
 #include "nccl/plan.h"
@@ -10,6 +11,8 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "nccl/plan_search.h"
+#include "nccl/say.h"
 #include "nccl/team.h"
 #include "plan/ir/plan.h"
 #include "plan/json/json.h"
@@ -118,18 +121,34 @@ static void gt_ring_print(const struct gt_team *team, struct gt_buf *text)
 		      mesh ? "one-shot" : "ring");
 }
 
+/* A plan that is searched for the team's GPUs, or a ring. */
+static int gt_team_search(const struct gt_team *team, int on_host,
+			  struct gt_buf *text, struct gt_err *err)
+{
+	struct gt_err why;
+
+	gt_err_init(&why);
+	if (gt_plan_search(team, on_host, gt_team_wants_order(), text, &why)) {
+		gt_say_log(GT_SAY_INFO, "the plan is a %s of %u ranks: %s",
+			   gt_team_wants_order() ? "mesh" : "ring", team->size,
+			   why.text);
+		gt_buf_release(text);
+		*text = (struct gt_buf)GT_BUF_INIT;
+		gt_ring_print(team, text);
+	}
+	return text->failed ? gt_err_nomem(err) : GT_OK;
+}
+
 /* Rank 0: the text of the plan. */
-static int gt_team_choose(const struct gt_team *team, struct gt_buf *text,
-			  struct gt_err *err)
+static int gt_team_choose(const struct gt_team *team, int on_host,
+			  struct gt_buf *text, struct gt_err *err)
 {
 	const char *path = getenv("GTOPO_PLAN");
 	struct gt_plan *plan;
 	int rc;
 
-	if (!path || !*path) {
-		gt_ring_print(team, text);
-		return text->failed ? gt_err_nomem(err) : GT_OK;
-	}
+	if (!path || !*path)
+		return gt_team_search(team, on_host, text, err);
 	rc = gt_plan_read(path, &plan, err);
 	if (rc)
 		return rc;
@@ -148,7 +167,7 @@ static int gt_team_choose(const struct gt_team *team, struct gt_buf *text,
 	return rc;
 }
 
-int gt_team_plan(struct gt_team *team, struct gt_plan **plan,
+int gt_team_plan(struct gt_team *team, int on_host, struct gt_plan **plan,
 		 struct gt_err *err)
 {
 	struct gt_world_part *parts = calloc(team->size, sizeof(*parts));
@@ -156,7 +175,7 @@ int gt_team_plan(struct gt_team *team, struct gt_plan **plan,
 	int rc = parts ? GT_OK : gt_err_nomem(err);
 
 	if (!rc && !team->rank)
-		rc = gt_team_choose(team, &text, err);
+		rc = gt_team_choose(team, on_host, &text, err);
 	if (parts)
 		parts[0] = (struct gt_world_part){text.text, text.len};
 	if (!rc && team->world)

@@ -7,11 +7,11 @@ struct gt_plan;
 struct gt_team;
 
 /*
- * Rank 0 decides and all get it: the file that GTOPO_PLAN names there, or a
- * ring over the ranks in their order.  All ranks call it.  *plan is the
- * caller's.
+ * Rank 0 decides and all get it: the file that GTOPO_PLAN names there, or what
+ * is found for the machine (plan_search.h), or a ring over the ranks in their
+ * order.  All ranks call it.  *plan is the caller's.
  */
-int gt_team_plan(struct gt_team *team, struct gt_plan **plan,
+int gt_team_plan(struct gt_team *team, int on_host, struct gt_plan **plan,
 		 struct gt_err *err);
 
 #endif

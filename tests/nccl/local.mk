@@ -7,8 +7,10 @@ unit_tests += \
 	%D%/test_faults \
 	%D%/test_groups \
 	%D%/test_interleave \
+	%D%/test_plan \
 	%D%/test_processes \
 	%D%/test_ranks \
+	%D%/test_rules \
 	%D%/test_shrink \
 	%D%/test_split
 %C%_test_clients_SOURCES = %D%/test_clients.c $(nccl_simulated)
@@ -23,12 +25,18 @@ unit_tests += \
 %C%_test_interleave_SOURCES = %D%/test_interleave.c $(nccl_simulated)
 %C%_test_interleave_LDADD = $(nccl_ldadd)
 %C%_test_interleave_LDFLAGS = $(nccl_ldflags)
+%C%_test_plan_SOURCES = %D%/test_plan.c $(nccl_simulated)
+%C%_test_plan_LDADD = $(nccl_ldadd)
+%C%_test_plan_LDFLAGS = $(nccl_ldflags)
 %C%_test_processes_SOURCES = %D%/test_processes.c $(nccl_simulated)
 %C%_test_processes_LDADD = $(nccl_ldadd)
 %C%_test_processes_LDFLAGS = $(nccl_ldflags)
 %C%_test_ranks_SOURCES = %D%/test_ranks.c $(nccl_simulated)
 %C%_test_ranks_LDADD = $(nccl_ldadd)
 %C%_test_ranks_LDFLAGS = $(nccl_ldflags)
+%C%_test_rules_SOURCES = %D%/test_rules.c $(nccl_simulated)
+%C%_test_rules_LDADD = $(nccl_ldadd)
+%C%_test_rules_LDFLAGS = $(nccl_ldflags)
 %C%_test_shrink_SOURCES = %D%/test_shrink.c $(nccl_simulated)
 %C%_test_shrink_LDADD = $(nccl_ldadd)
 %C%_test_shrink_LDFLAGS = $(nccl_ldflags)
@@ -36,5 +44,5 @@ unit_tests += \
 %C%_test_split_LDADD = $(nccl_ldadd)
 %C%_test_split_LDFLAGS = $(nccl_ldflags)
 
-gates += %D%/abi.sh
-EXTRA_DIST += %D%/symbols
+gates += %D%/abi.sh %D%/rules.sh
+EXTRA_DIST += %D%/rules %D%/symbols

@@ -41,8 +41,16 @@ struct sim_mark {
 
 static _Thread_local int sim_device;
 static _Atomic int sim_room; /* items of a stream; 0: any number */
+static const char *const *sim_named;
+static int sim_nnamed;
 static pthread_mutex_t sim_mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct sim_stream *sim_defaults[SIM_DEVICES];
+
+void sim_devices_are(const char *const *bus_ids, int n)
+{
+	sim_named = bus_ids;
+	sim_nnamed = n;
+}
 
 void sim_use_device(int device)
 {
@@ -190,6 +198,9 @@ static int sim_set_device(int device)
 
 static int sim_bus_id(int device, char bus_id[GT_CUDA_BUS_ID_MAX])
 {
+	if (device < sim_nnamed)
+		return snprintf(bus_id, GT_CUDA_BUS_ID_MAX, "%s",
+				sim_named[device]) < 0;
 	return snprintf(bus_id, GT_CUDA_BUS_ID_MAX, "0000:%02x:00.0", device) <
 	       0;
 }

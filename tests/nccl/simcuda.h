@@ -15,6 +15,12 @@ struct gt_cuda;
 __attribute__((visibility("default"))) const struct gt_cuda *
 gt_nccl_simulated_cuda(void);
 
+/*
+ * From now on the first n devices have these bus ids, which stay the caller's;
+ * the others have those that count them.
+ */
+void sim_devices_are(const char *const *bus_ids, int n);
+
 /* The calling thread's device, 0 at first. */
 void sim_use_device(int device);
 

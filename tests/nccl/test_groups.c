@@ -106,6 +106,95 @@ static void case_full_queues(void **state)
 	free(bytes);
 }
 
+enum { COMMS = 3, FEW_OPS = 12 };
+
+/*
+ * A GPU's queue has room for two communicators' calls, each with its mark, and
+ * a group has calls of three: few in each, and many for the GPU.
+ */
+static void case_full_by_all(void **state)
+{
+	void *comms[COMMS][2], *streams[2];
+	int in[2] = {1, 2}, out[2][COMMS * FEW_OPS];
+
+	(void)state;
+	for (int c = 0; c < COMMS; c++)
+		OK(ncclCommInitAll(comms[c], 2, NULL));
+	for (int r = 0; r < 2; r++)
+		streams[r] = sim_stream_new();
+	sim_stream_room(4);
+	OK(ncclGroupStart());
+	for (int r = 0; r < 2; r++)
+		for (int i = 0; i < COMMS * FEW_OPS; i++)
+			OK(ncclAllReduce(&in[r], &out[r][i], 1, INT32, SUM,
+					 comms[i / FEW_OPS][r], streams[r]));
+	OK(ncclGroupEnd());
+	for (int r = 0; r < 2; r++)
+		sim_stream_sync(streams[r]);
+	sim_stream_room(0);
+	for (int i = 0; i < COMMS * FEW_OPS; i++)
+		IS(out[0][i] == 3 && out[1][i] == 3);
+	for (int r = 0; r < 2; r++) {
+		for (int c = 0; c < COMMS; c++)
+			OK(ncclCommDestroy(comms[c][r]));
+		sim_stream_free(streams[r]);
+	}
+}
+
+enum { TIMES = 200 };
+
+/* A communicator of two ranks, both on this thread's GPU. */
+static void make_pair(void **comms)
+{
+	id_t128 id;
+
+	OK(ncclGetUniqueId(&id));
+	OK(ncclGroupStart());
+	for (int r = 0; r < 2; r++)
+		OK(ncclCommInitRank(&comms[r], 2, id, r));
+	OK(ncclGroupEnd());
+}
+
+/*
+ * Two ranks share a GPU.  Each has operations of one communicator on two
+ * streams, and of another one on the second of these: they keep their order
+ * there, or the ranks wait for one another.
+ */
+static void case_common_stream(void **state)
+{
+	int one = 1, out[2][LARGE_OPS + 1];
+	void *a[2], *b[2], *streams[2][2];
+
+	(void)state;
+	setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1", 1);
+	make_pair(a);
+	make_pair(b);
+	unsetenv("NCCL_MULTI_RANK_GPU_ENABLE");
+	for (int i = 0; i < 4; i++)
+		streams[i / 2][i % 2] = sim_stream_new();
+	for (int t = 0; t < TIMES; t++) {
+		OK(ncclGroupStart());
+		for (int r = 0; r < 2; r++) {
+			for (int i = 0; i < LARGE_OPS; i++)
+				OK(ncclAllReduce(&one, &out[r][i], 1, INT32,
+						 SUM, a[r], streams[r][i % 2]));
+			OK(ncclAllReduce(&one, &out[r][LARGE_OPS], 1, INT32,
+					 SUM, b[r], streams[r][1]));
+		}
+		OK(ncclGroupEnd());
+	}
+	for (int i = 0; i < 4; i++)
+		sim_stream_sync(streams[i / 2][i % 2]);
+	for (int i = 0; i < 2 * (LARGE_OPS + 1); i++)
+		IS(out[i % 2][i / 2] == 2);
+	for (int r = 0; r < 2; r++) {
+		OK(ncclCommDestroy(a[r]));
+		OK(ncclCommDestroy(b[r]));
+		sim_stream_free(streams[r][0]);
+		sim_stream_free(streams[r][1]);
+	}
+}
+
 /* A refused call says so at once, and nothing of the group starts. */
 static void body_refused(struct rank *rank)
 {
@@ -343,6 +432,8 @@ int main(void)
 	const struct CMUnitTest cases[] = {
 		cmocka_unit_test(case_one_thread),
 		cmocka_unit_test(case_full_queues),
+		cmocka_unit_test(case_full_by_all),
+		cmocka_unit_test(case_common_stream),
 		cmocka_unit_test(case_refused),
 		cmocka_unit_test(case_streams),
 		cmocka_unit_test(case_captures),

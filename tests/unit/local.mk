@@ -95,6 +95,7 @@ unit_tests += \
 	%D%/exec/cuda/test_max_blocks \
 	%D%/exec/cuda/test_pieces \
 	%D%/exec/cuda/test_places \
+	%D%/exec/cuda/test_registration \
 	%D%/exec/cuda/test_staged_choice
 tests_unit_exec_cuda_p2p_test_copy_engine_SOURCES = \
 	%D%/exec/cuda/p2p/test_copy_engine.c \

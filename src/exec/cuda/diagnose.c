@@ -87,8 +87,8 @@ static int gt_diagnose_block(const struct gt_engine *engine, uint32_t block,
 
 /*
  * Copies through the host's memory: a rank that stopped may hold up another one
- * of its GPU before that can say whom it waits for.  In one process all have
- * ended by now, so that what they came to is final.
+ * of its GPU before that can say whom it waits for.  In one process nobody else
+ * ends the job meanwhile, so that what they come to is final in the end.
  */
 static int gt_diagnose_staged(const struct gt_engine *engine,
 			      struct gt_err *err)

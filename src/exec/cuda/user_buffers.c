@@ -158,17 +158,25 @@ static int gt_buffers_equip(struct gt_engine *engine, uint64_t number,
 static int gt_buffers_meet(struct gt_engine *engine, uint64_t number,
 			   struct gt_err *err)
 {
-	int rc = gt_registrations_open(engine, number, err);
 	uint64_t most = 0;
+	struct gt_err why;
+	int rc;
 
-	for (uint32_t r = 0; !rc && r < engine->plan->nranks; r++) {
+	gt_err_init(&why);
+	rc = gt_registrations_open(engine, number, &why);
+	/* The others may be at a meeting that this process left out. */
+	if (rc) {
+		gt_world_abort(engine->group.world, why.text);
+		return gt_err_set(err, rc, NULL, "%s", why.text);
+	}
+	for (uint32_t r = 0; r < engine->plan->nranks; r++) {
 		const struct gt_registration *reg =
 			*gt_registration_find(engine, r, number);
 
 		if (reg->bytes > most)
 			most = reg->bytes;
 	}
-	return rc ? rc : gt_buffers_equip(engine, number, most, err);
+	return gt_buffers_equip(engine, number, most, err);
 }
 
 int gt_cuda_register(struct gt_engine *engine, uint32_t rank,

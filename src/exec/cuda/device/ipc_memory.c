@@ -162,32 +162,48 @@ int gt_cuda_region_alloc(struct gt_engine *engine, int region,
 	return GT_OK;
 }
 
-/* Tell where the local parts are and hear of the others'. */
-static int gt_region_tell(struct gt_engine *engine, int region,
-			  struct gt_world_part *parts, struct gt_err *err)
+/* What there is to tell other processes of a region, and what they tell. */
+struct gt_region_exchange {
+	struct gt_cuda_key *keys;    /* of local ranks */
+	struct gt_world_part *parts; /* [processes]: the keys of others */
+	struct gt_fd_packet *mine;   /* of local ranks, where files are */
+	struct gt_fd_packet *theirs; /* [ranks] */
+	uint32_t ntheirs;
+};
+
+static void gt_region_exchange_end(const struct gt_engine *engine,
+				   struct gt_region_exchange *exchange)
 {
 	const struct gt_process_group *group = &engine->group;
-	uint32_t n = group->end - group->first;
-	struct gt_cuda_key *keys = calloc(n, sizeof(*keys));
-	int rc;
 
-	if (!keys)
-		return gt_err_nomem(err);
-	for (uint32_t i = 0; i < n; i++) {
-		uint32_t r = group->first + i;
+	for (uint32_t i = 0; exchange->mine && i < group->end - group->first;
+	     i++)
+		gt_fd_packet_close(&exchange->mine[i]);
+	for (uint32_t i = 0; exchange->theirs && i < exchange->ntheirs; i++)
+		gt_fd_packet_close(&exchange->theirs[i]);
+	free(exchange->keys);
+	free(exchange->parts);
+	free(exchange->mine);
+	free(exchange->theirs);
+}
+
+/* Say where the local parts are, and by which handle they are opened. */
+static void gt_region_keys(const struct gt_engine *engine, int region,
+			   struct gt_cuda_key *keys)
+{
+	const struct gt_process_group *group = &engine->group;
+
+	for (uint32_t r = group->first; r < group->end; r++) {
+		struct gt_cuda_key *key = &keys[r - group->first];
 
 		cudaSetDevice(engine->ranks[r].device);
-		keys[i].at = *gt_region_at(engine, region, r, r);
-		keys[i].device = engine->ranks[r].device;
-		keys[i].process = gt_process_own();
-		keys[i].valid = cudaIpcGetMemHandle(&keys[i].handle,
-						    keys[i].at) == cudaSuccess;
+		key->at = *gt_region_at(engine, region, r, r);
+		key->device = engine->ranks[r].device;
+		key->process = gt_process_own();
+		key->valid = cudaIpcGetMemHandle(&key->handle, key->at) ==
+			     cudaSuccess;
 	}
 	cudaGetLastError();
-	rc = gt_world_allgather(group->world, keys, n * sizeof(*keys), parts,
-				err);
-	free(keys);
-	return rc;
 }
 
 /* Open rank r's part, which its process has told of, for each local rank. */
@@ -322,41 +338,83 @@ static int gt_region_files(const struct gt_engine *engine, int region,
 	return GT_OK;
 }
 
-/* Send a file for each local part to all who reach it, and take theirs. */
-static int gt_region_share_files(struct gt_engine *engine, int region,
-				 int tries, struct gt_err *err)
+/* Have ready what the others need: what fails here fails before a meeting. */
+static int gt_region_prepare(const struct gt_engine *engine, int region,
+			     struct gt_region_exchange *exchange,
+			     struct gt_err *err)
 {
 	const struct gt_process_group *group = &engine->group;
 	uint32_t nlocal = group->end - group->first;
 	uint32_t nranks = engine->plan->nranks;
+
+	*exchange = (struct gt_region_exchange){0};
+	if (!engine->shares_files) {
+		exchange->keys = calloc(nlocal, sizeof(*exchange->keys));
+		exchange->parts =
+			calloc(group->nprocesses, sizeof(*exchange->parts));
+		if (!exchange->keys || !exchange->parts)
+			return gt_err_nomem(err);
+		gt_region_keys(engine, region, exchange->keys);
+		return GT_OK;
+	}
+	exchange->mine = calloc(nlocal, sizeof(*exchange->mine));
+	exchange->theirs = calloc(nranks, sizeof(*exchange->theirs));
+	if (!exchange->mine || !exchange->theirs)
+		return gt_err_nomem(err);
+	return gt_region_files(engine, region, exchange->mine, err);
+}
+
+/* Tell the others, or send files to all who reach them, and hear of theirs. */
+static int gt_region_meet(const struct gt_engine *engine,
+			  struct gt_region_exchange *exchange,
+			  struct gt_err *err)
+{
+	const struct gt_process_group *group = &engine->group;
+	uint32_t nlocal = group->end - group->first;
 	struct gt_fd_exchange swap = {.world = group->world,
 				      .with = engine->reachable,
-				      .nmine = nlocal};
-	struct gt_fd_packet *mine = calloc(nlocal, sizeof(*mine));
-	int rc = GT_OK;
+				      .mine = exchange->mine,
+				      .nmine = nlocal,
+				      .theirs = exchange->theirs};
+	int rc;
 
-	swap.mine = mine;
-	swap.theirs = calloc(nranks, sizeof(*swap.theirs));
-	if (!mine || !swap.theirs)
-		rc = gt_err_nomem(err);
-	if (!rc)
-		rc = gt_region_files(engine, region, mine, err);
-	for (uint32_t r = 0; r < nranks; r++)
+	if (!engine->shares_files)
+		return gt_world_allgather(group->world, exchange->keys,
+					  nlocal * sizeof(*exchange->keys),
+					  exchange->parts, err);
+	for (uint32_t r = 0; r < engine->plan->nranks; r++)
 		swap.ntheirs +=
 			!gt_process_group_is_local(group, r) &&
 			engine->reachable[gt_process_group_of_rank(group, r)];
+	rc = gt_fd_exchange(&swap, err);
 	if (!rc)
-		rc = gt_fd_exchange(&swap, err);
-	for (uint32_t i = 0; mine && i < nlocal; i++)
-		gt_fd_packet_close(&mine[i]);
-	for (uint32_t i = 0; swap.theirs && i < swap.ntheirs; i++) {
-		if (!rc)
-			rc = gt_region_map(engine, region, tries,
-					   &swap.theirs[i], err);
-		gt_fd_packet_close(&swap.theirs[i]);
+		exchange->ntheirs = swap.ntheirs;
+	return rc;
+}
+
+/* Open what the others have told of, as gt_cuda_region_share() does. */
+static int gt_region_open(struct gt_engine *engine, int region, int tries,
+			  const struct gt_region_exchange *exchange,
+			  struct gt_err *err)
+{
+	const struct gt_process_group *group = &engine->group;
+	int rc = GT_OK;
+
+	for (uint32_t i = 0; !rc && i < exchange->ntheirs; i++)
+		rc = gt_region_map(engine, region, tries, &exchange->theirs[i],
+				   err);
+	for (uint32_t p = 0; exchange->parts && !rc && p < group->nprocesses;
+	     p++) {
+		if (!engine->reachable[p] || p == group->self)
+			continue;
+		rc = gt_region_attach(engine, region, p, &exchange->parts[p],
+				      tries ? NULL : err);
+		if (rc && tries) {
+			gt_cuda_region_detach(engine, region, p);
+			engine->reachable[p] = 0;
+			rc = GT_OK;
+		}
 	}
-	free(mine);
-	free(swap.theirs);
 	return rc;
 }
 
@@ -367,29 +425,14 @@ static int gt_region_share_files(struct gt_engine *engine, int region,
 int gt_cuda_region_share(struct gt_engine *engine, int region, int tries,
 			 struct gt_err *err)
 {
-	const struct gt_process_group *group = &engine->group;
-	struct gt_world_part *parts = calloc(group->nprocesses, sizeof(*parts));
-	int rc;
+	struct gt_region_exchange exchange;
+	int rc = gt_region_prepare(engine, region, &exchange, err);
 
-	if (engine->shares_files) {
-		free(parts);
-		return gt_region_share_files(engine, region, tries, err);
-	}
-	if (!parts)
-		return gt_err_nomem(err);
-	rc = gt_region_tell(engine, region, parts, err);
-	for (uint32_t p = 0; !rc && p < group->nprocesses; p++) {
-		if (!engine->reachable[p] || p == group->self)
-			continue;
-		rc = gt_region_attach(engine, region, p, &parts[p],
-				      tries ? NULL : err);
-		if (rc && tries) {
-			gt_cuda_region_detach(engine, region, p);
-			engine->reachable[p] = 0;
-			rc = GT_OK;
-		}
-	}
-	free(parts);
+	if (!rc)
+		rc = gt_region_meet(engine, &exchange, err);
+	if (!rc)
+		rc = gt_region_open(engine, region, tries, &exchange, err);
+	gt_region_exchange_end(engine, &exchange);
 	return rc;
 }
 
@@ -509,6 +552,46 @@ static int gt_region_agree(const struct gt_engine *engine, int rc,
 	return gt_world_agree(engine->group.world, rc ? GT_EINPUT : GT_OK, err);
 }
 
+/* With bytes NULL memory has run out, which others may have to hear of. */
+static int gt_region_try(struct gt_engine *engine, int region,
+			 const uint64_t *bytes, struct gt_err *err)
+{
+	return bytes ? gt_cuda_region_alloc(engine, region, bytes, err)
+		     : gt_err_nomem(err);
+}
+
+/*
+ * All processes make a region and open the others', or none of them: GT_EINPUT.
+ * Another failure is one of a meeting, to which some may have come alone.
+ */
+static int gt_region_make_together(struct gt_engine *engine, int region,
+				   const uint64_t *bytes, struct gt_err *err)
+{
+	struct gt_region_exchange exchange = {0};
+	int rc = gt_region_try(engine, region, bytes, err);
+
+	if (!rc)
+		rc = gt_region_prepare(engine, region, &exchange, err);
+	rc = gt_region_agree(engine, rc, err);
+	if (!rc)
+		rc = gt_region_meet(engine, &exchange, err);
+	if (!rc) {
+		rc = gt_region_open(engine, region, 0, &exchange, err);
+		rc = gt_region_agree(engine, rc, err);
+	}
+	gt_region_exchange_end(engine, &exchange);
+	return rc;
+}
+
+/* Free what is made of a region, when nobody has it open any more. */
+static void gt_region_unmake(struct gt_engine *engine, int region, int rc)
+{
+	gt_region_unmap(engine, region);
+	if (rc == GT_EINPUT)
+		gt_world_allgather(engine->group.world, NULL, 0, NULL, NULL);
+	gt_cuda_region_free(engine, region);
+}
+
 /*
  * Make a region besides the one that is there, which stays until the end: it
  * takes its place again where this fails.
@@ -524,20 +607,30 @@ static int gt_region_replace(struct gt_engine *engine, int region,
 
 	gt_err_init(&why);
 	gt_cuda_region_retire(engine, region);
-	rc = gt_cuda_region_alloc(engine, region, bytes, &why);
-	if (meets)
-		rc = gt_region_agree(engine, rc, &why);
-	if (!rc && meets) {
-		rc = gt_cuda_region_share(engine, region, 0, &why);
-		rc = gt_region_agree(engine, rc, &why);
-	}
+	rc = meets ? gt_region_make_together(engine, region, bytes, &why)
+		   : gt_region_try(engine, region, bytes, &why);
 	if (!rc)
 		return GT_OK;
-	gt_region_unmap(engine, region);
-	gt_cuda_region_free(engine, region);
+	if (meets && rc != GT_EINPUT)
+		gt_world_abort(engine->group.world, why.text);
+	gt_region_unmake(engine, region, meets ? rc : GT_OK);
 	if (engine->nretired > nretired)
 		engine->regions[region] = engine->retired[--engine->nretired];
 	return gt_err_set(err, GT_ESYS, NULL, "%s", why.text);
+}
+
+/* Make a region in the place of the one that is there. */
+static int gt_region_remake(struct gt_engine *engine, int region,
+			    const uint64_t *bytes, struct gt_err *err)
+{
+	int rc = bytes ? gt_cuda_region_drop(engine, region, err)
+		       : gt_err_nomem(err);
+
+	if (rc)
+		return rc;
+	return gt_region_is_own(engine, region)
+		       ? gt_cuda_region_alloc(engine, region, bytes, err)
+		       : gt_cuda_region_new(engine, region, bytes, err);
 }
 
 /*
@@ -550,25 +643,19 @@ int gt_cuda_region_grow(struct gt_engine *engine, int region, uint64_t need,
 {
 	uint64_t have = engine->regions[region].bytes, *bytes;
 	uint32_t n = engine->plan->nranks;
-	int rc = GT_OK;
+	int rc;
 
 	if (need <= have)
 		return GT_OK;
 	if (req->streams && need < 2 * have)
 		need = 2 * have;
 	bytes = calloc(n, sizeof(*bytes));
-	if (!bytes)
-		return gt_err_nomem(err);
-	for (uint32_t r = 0; r < n; r++)
+	for (uint32_t r = 0; bytes && r < n; r++)
 		bytes[r] = need;
 	if (req->streams)
 		rc = gt_region_replace(engine, region, bytes, err);
 	else
-		rc = gt_cuda_region_drop(engine, region, err);
-	if (!rc && !req->streams)
-		rc = gt_region_is_own(engine, region)
-			     ? gt_cuda_region_alloc(engine, region, bytes, err)
-			     : gt_cuda_region_new(engine, region, bytes, err);
+		rc = gt_region_remake(engine, region, bytes, err);
 	if (!rc)
 		engine->regions[region].bytes = need;
 	free(bytes);

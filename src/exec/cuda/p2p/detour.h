@@ -70,7 +70,8 @@ int gt_cuda_staged_need(struct gt_engine *engine, struct gt_err *err);
 /*
  * Find the one rank that came to fewer meetings than all others; nranks if
  * there is none.  When a request was given up, those that were held up come to
- * all of theirs, and the one that stopped does not.
+ * all of theirs, and the one that stopped does not; on callers' streams this
+ * waits until they have, 0.1 s or more.
  */
 uint32_t gt_cuda_staged_laggard(const struct gt_engine *engine);
 

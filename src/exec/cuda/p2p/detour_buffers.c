@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/arena.h"
 #include "base/err.h"
@@ -15,6 +16,13 @@
 #include "exec/cuda/p2p/detour_slots.h"
 #include "plan/ir/plan.h"
 #include "world/world.h"
+
+enum {
+	/* Ranks that have come to nothing more for so many looks have ended. */
+	GT_STAGED_QUIET_LOOKS = 100,
+	GT_STAGED_LOOKS_MOST = 1000,
+	GT_STAGED_LOOK_NS = 1000000,
+};
 
 static cudaError_t gt_detour_streams(struct gt_cuda_detour *detour)
 {
@@ -204,12 +212,45 @@ const char *gt_cuda_staged_fault(const struct gt_engine *engine)
 		       : NULL;
 }
 
+/* How many meetings all ranks have come to, together. */
+static uint64_t gt_staged_meetings(const struct gt_engine *engine)
+{
+	const struct gt_detour_slots *all = engine->detour_slots.base;
+	uint64_t sum = 0;
+
+	for (uint32_t r = 0; all && r < engine->plan->nranks; r++)
+		sum += __atomic_load_n(&all[r].told, __ATOMIC_ACQUIRE);
+	return sum;
+}
+
+/*
+ * Callers' streams go on after an abort: ranks that were held up come to what
+ * is left of theirs, and until then seem to be the ones that stopped.
+ */
+static void gt_staged_settle(const struct gt_engine *engine)
+{
+	const struct timespec some = {0, GT_STAGED_LOOK_NS};
+	uint64_t before = gt_staged_meetings(engine), now;
+	int quiet = 0;
+
+	for (int looks = 0;
+	     quiet < GT_STAGED_QUIET_LOOKS && looks < GT_STAGED_LOOKS_MOST;
+	     looks++) {
+		nanosleep(&some, NULL);
+		now = gt_staged_meetings(engine);
+		quiet = now == before ? quiet + 1 : 0;
+		before = now;
+	}
+}
+
 uint32_t gt_cuda_staged_laggard(const struct gt_engine *engine)
 {
 	const struct gt_detour_slots *all = engine->detour_slots.base;
 	uint32_t n = engine->plan->nranks, last = n;
 	uint64_t least = UINT64_MAX;
 
+	if (gt_cuda_is_async(engine))
+		gt_staged_settle(engine);
 	for (uint32_t r = 0; all && r < n; r++) {
 		uint64_t told = __atomic_load_n(&all[r].told, __ATOMIC_ACQUIRE);
 

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 
 #define cudaSetDevice             fake_device
 #define cudaEventCreateWithFlags  fake_event
@@ -19,6 +20,7 @@
 #define cudaFree                  fake_free
 #define cudaMemsetAsync           fake_set
 #define gt_detour_prepare         fake_prepare
+#define nanosleep                 fake_sleep
 #define gt_cuda_pins              fake_pins
 
 #include <cuda_runtime_api.h>
@@ -26,6 +28,7 @@
 #include "exec/link/link.h"
 
 static int fake_prepare(void);
+static int fake_sleep(const struct timespec *time, struct timespec *left);
 static const struct gt_link_memory_ops fake_pins;
 
 #include "exec/cuda/p2p/detour_buffers.c"
@@ -35,6 +38,7 @@ static const struct gt_link_memory_ops fake_pins;
 enum {
 	RANKS = 4, /* at most */
 	NEVER = 1000,
+	LOOKS_PER_MEETING = 30,
 	TIMEOUT_S = 60,
 	FEW_BYTES = 1 << 20, /* of a file, and so of what is shared */
 };
@@ -51,6 +55,8 @@ static struct world {
 	int has;    /* things that have not been given back */
 	uint64_t malloc_bytes;
 	int told;
+	int slept;      /* how often */
+	int is_held_up; /* rank 1, and comes to its meetings later */
 	char text[GT_NOTICE_MAX];
 } world;
 
@@ -370,6 +376,43 @@ static void test_staged(void **state)
 	close_world();
 }
 
+/* Time passes: a rank that was held up comes to another meeting. */
+static int fake_sleep(const struct timespec *time, struct timespec *left)
+{
+	struct gt_detour_slots *all = world.engine.detour_slots.base;
+
+	(void)time;
+	(void)left;
+	world.slept++;
+	if (world.is_held_up && world.slept % LOOKS_PER_MEETING == 0 &&
+	    all[1].told < all[0].told)
+		all[1].told++;
+	return 0;
+}
+
+/*
+ * On callers' streams it is known who stopped when the others have come to all
+ * of theirs, and not before.
+ */
+static void test_laggard_on_streams(void **state)
+{
+	struct gt_detour_slots *all;
+
+	(void)state;
+	open_world(3, NULL);
+	world.engine.stages_in_host = 1;
+	world.engine.config.max_bytes = 0;
+	world.is_held_up = 1;
+	assert_int_equal(gt_cuda_staged_need(&world.engine, NULL), 0);
+	all = world.engine.detour_slots.base;
+	all[0].told = 9;
+	all[1].told = 3;
+	all[2].told = 4;
+	assert_int_equal(gt_cuda_staged_laggard(&world.engine), 2);
+	assert_int_equal(all[1].told, 9);
+	close_world();
+}
+
 /* Who came to fewer meetings than all others is the one that stopped. */
 static void test_laggard(void **state)
 {
@@ -566,6 +609,7 @@ int main(void)
 		cmocka_unit_test(test_capped),
 		cmocka_unit_test(test_staged),
 		cmocka_unit_test(test_laggard),
+		cmocka_unit_test(test_laggard_on_streams),
 		cmocka_unit_test(test_no_device_memory),
 		cmocka_unit_test(test_no_pinned_memory),
 		cmocka_unit_test(test_no_shared_memory),

@@ -1,0 +1,38 @@
+#!/bin/bash
+# Each rule that NCCL's programs rely on has a case that is run, or says why not.
+set -u
+. "${GTOPO_SRC:-.}/tests/tap.sh"
+folder=${GTOPO_SRC:-.}/tests/nccl
+
+rules() {
+	grep -v '^#' "$folder/rules"
+}
+
+malformed() {
+	rules | awk -F'\t' 'NF != 3 || $3 !~ /^(none: .+|test_[a-z]+ case_[a-z_]+)$/'
+	rules | cut -f1,2 | sort | uniq -d
+}
+
+# Cases that are named, and that no program runs.
+missing() {
+	local program case
+	rules | awk -F'\t' '$3 !~ /^none: /{print $3}' | sort -u |
+		while read -r program case; do
+			grep -qF "cmocka_unit_test($case)" "$folder/$program.c" ||
+				echo "$program does not run $case"
+		done
+}
+
+# Programs of cases that are not built.
+unbuilt() {
+	local program
+	rules | grep -o 'test_[a-z]*' | sort -u | while read -r program; do
+		grep -qE "%D%/$program( |\$)" "$folder/local.mk" ||
+			echo "local.mk has no $program"
+	done
+}
+
+verdict "a rule is a topic, words and a case" "$(malformed)"
+verdict "the cases are run" "$(missing)"
+verdict "their programs are built" "$(unbuilt)"
+tap_end

@@ -1,0 +1,217 @@
+/*
+ * What NCCL's programs rely on beside results, as far as no other test has it:
+ * `rules` names a case for each rule.
+ */
+#include "nccl/client.h"
+
+#include "nccl/cuda.h"
+
+static int current_device(void)
+{
+	int device = -1;
+
+	IS(!gt_nccl_simulated_cuda()->device(&device));
+	return device;
+}
+
+/* Alone a rank copies, and multiplies where the operator does. */
+static void case_one_rank(void **state)
+{
+	double in[2] = {3, 4}, out[2] = {0}, scalar = 5;
+	void *comm, *stream = sim_stream_new();
+	int premul;
+
+	(void)state;
+	OK(ncclCommInitAll(&comm, 1, NULL));
+	for (int op = SUM; op <= AVG; op++) {
+		out[0] = out[1] = 0;
+		OK(ncclAllReduce(in, out, 2, DOUBLE, op, comm, stream));
+		sim_stream_sync(stream);
+		IS(out[0] == 3 && out[1] == 4);
+	}
+	OK(ncclAllGather(in, out, 1, DOUBLE, comm, stream));
+	OK(ncclReduceScatter(in + 1, out + 1, 1, DOUBLE, SUM, comm, stream));
+	OK(ncclBroadcast(in, in, 2, DOUBLE, 0, comm, stream));
+	sim_stream_sync(stream);
+	IS(out[0] == 3 && out[1] == 4);
+	OK(ncclRedOpCreatePreMulSum(&premul, &scalar, DOUBLE, 1, comm));
+	OK(ncclAllReduce(in, out, 2, DOUBLE, premul, comm, stream));
+	sim_stream_sync(stream);
+	IS(out[0] == 15 && out[1] == 20);
+	OK(ncclReduce(in, in, 1, DOUBLE, premul, 0, comm, stream));
+	sim_stream_sync(stream);
+	IS(in[0] == 15);
+	OK(ncclRedOpDestroy(premul, comm));
+	OK(ncclCommDestroy(comm));
+	sim_stream_free(stream);
+}
+
+/* Buffers begin at any element, and are no multiples of anything. */
+static void body_unaligned(struct rank *rank)
+{
+	uint8_t in[67], out[67] = {0};
+	double sums[5] = {0}, terms[5] = {1, 2, 3, 4, 5};
+
+	for (int i = 0; i < 67; i++)
+		in[i] = (uint8_t)(i + rank->rank);
+	OK(ncclAllReduce(in + 1, out + 3, 61, UINT8, MAX, rank->comm,
+			 rank->stream));
+	OK(ncclAllReduce(terms + 1, sums + 1, 3, DOUBLE, SUM, rank->comm,
+			 rank->stream));
+	sim_stream_sync(rank->stream);
+	for (int i = 0; i < 61; i++)
+		IS(out[3 + i] == i + rank->size);
+	IS(!out[2] && !out[64] && !sums[0] && !sums[4]);
+	for (int i = 1; i < 4; i++)
+		IS(sums[i] == rank->size * terms[i]);
+}
+
+static void case_unaligned(void **state)
+{
+	(void)state;
+	ranks_run(3, body_unaligned);
+}
+
+/* A communicator is on the GPU that was current when it was made. */
+static void body_device(struct rank *rank)
+{
+	int one = 1, out = 0, device = -1, other = rank->rank + 20;
+	void *handle;
+
+	IS(current_device() == rank->rank);
+	sim_use_device(other);
+	OK(ncclAllReduce(&one, &out, 1, INT32, SUM, rank->comm, rank->stream));
+	IS(current_device() == other);
+	OK(ncclGroupStart());
+	OK(ncclAllReduce(&one, &out, 1, INT32, SUM, rank->comm, rank->stream));
+	OK(ncclGroupEnd());
+	IS(current_device() == other);
+	OK(ncclCommRegister(rank->comm, &one, sizeof(one), &handle));
+	OK(ncclCommDeregister(rank->comm, handle));
+	OK(ncclCommCuDevice(rank->comm, &device));
+	IS(device == rank->rank && current_device() == other);
+	sim_stream_sync(rank->stream);
+	IS(out == rank->size);
+	OK(ncclCommDestroy(rank->comm));
+	IS(current_device() == other);
+	rank->comm = NULL;
+}
+
+static void case_current_device(void **state)
+{
+	(void)state;
+	ranks_run(2, body_device);
+}
+
+static void *call_at_once(void *arg)
+{
+	void **comm = arg, *stream = sim_stream_new();
+	int one = 7, out = 0;
+
+	OK(ncclAllReduce(&one, &out, 1, INT32, SUM, *comm, stream));
+	sim_stream_sync(stream);
+	IS(out == 7);
+	WANT(USAGE, ncclGroupEnd());
+	sim_stream_free(stream);
+	return NULL;
+}
+
+/* A thread's group holds what that thread calls, and nobody else's. */
+static void case_group_of_thread(void **state)
+{
+	void *comm, *stream = sim_stream_new();
+	int one = 1, out = 0;
+	pthread_t thread;
+
+	(void)state;
+	OK(ncclCommInitAll(&comm, 1, NULL));
+	OK(ncclGroupStart());
+	OK(ncclAllReduce(&one, &out, 1, INT32, SUM, comm, stream));
+	IS(!pthread_create(&thread, NULL, call_at_once, &comm));
+	pthread_join(thread, NULL);
+	IS(sim_stream_is_idle(stream) && !out);
+	OK(ncclGroupEnd());
+	sim_stream_sync(stream);
+	IS(out == 1);
+	OK(ncclCommDestroy(comm));
+	sim_stream_free(stream);
+}
+
+static void *register_twice(void *arg)
+{
+	void **comm = arg, *first, *second;
+	char buffer[64];
+
+	OK(ncclCommRegister(*comm, buffer, sizeof(buffer), &first));
+	OK(ncclCommRegister(*comm, buffer, sizeof(buffer), &second));
+	OK(ncclCommRegister(*comm, buffer, sizeof(buffer), NULL));
+	OK(ncclCommDeregister(*comm, first));
+	OK(ncclCommDeregister(*comm, second));
+	OK(ncclCommDeregister(*comm, NULL));
+	return NULL;
+}
+
+/*
+ * To register is local: one rank of two does, in a thread of its own, and while
+ * another thread has a group open.
+ */
+static void case_register(void **state)
+{
+	pthread_t thread;
+	void *comms[2];
+
+	(void)state;
+	OK(ncclCommInitAll(comms, 2, NULL));
+	OK(ncclGroupStart());
+	IS(!pthread_create(&thread, NULL, register_twice, &comms[1]));
+	pthread_join(thread, NULL);
+	register_twice(&comms[0]);
+	OK(ncclGroupEnd());
+	for (int r = 0; r < 2; r++)
+		OK(ncclCommDestroy(comms[r]));
+}
+
+static void *ask_error(void *arg)
+{
+	*(int *)arg = strstr(ncclGetLastError(NULL), "ncclCommCount") != NULL;
+	return NULL;
+}
+
+/* Programs look for these words in logs, and ask whoever is at hand. */
+static void case_words(void **state)
+{
+	static const char *const words[] = {
+		"no error",
+		"unhandled cuda error",
+		"unhandled system error",
+		"internal error",
+		"invalid argument",
+		"invalid usage",
+		"remote process exited or there was a network error",
+		"NCCL operation in progress"};
+	pthread_t thread;
+	int n, seen = 0;
+
+	(void)state;
+	for (int i = SUCCESS; i <= PROGRESS; i++)
+		IS(!strncmp(ncclGetErrorString(i), words[i], strlen(words[i])));
+	WANT(ARGUMENT, ncclCommCount(NULL, &n));
+	IS(!pthread_create(&thread, NULL, ask_error, &seen));
+	pthread_join(thread, NULL);
+	IS(seen);
+}
+
+int main(void)
+{
+	const struct CMUnitTest cases[] = {
+		cmocka_unit_test(case_one_rank),
+		cmocka_unit_test(case_unaligned),
+		cmocka_unit_test(case_current_device),
+		cmocka_unit_test(case_group_of_thread),
+		cmocka_unit_test(case_register),
+		cmocka_unit_test(case_words),
+	};
+
+	alarm(300);
+	return cmocka_run_group_tests(cases, NULL, NULL);
+}
