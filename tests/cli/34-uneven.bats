@@ -201,6 +201,11 @@ fits() {
 which others have: take it out of the file, or let all do without by --gpus \
 1,2,3,4,5,6,7; all-reduce of 150 nodes all like 'lost' reaches at most 337.9 \
 GB/s, like 'good' 386.3"
+	run_split gtopo search --gpus 3,0,1,2,4-6 c.xml
+	[ "$status" -eq 2 ]
+	[[ $err == *"node 'gpu117' has no 'GPU/0000:1b:00.0', which others \
+have: take it out of the file, or let all do without by --gpus \
+3,1,2,4,5,6; "* ]]
 	run_split gtopo search --gpus 1,2,3,4,5,6,7 -o plan c.xml
 	[ "$status" -eq 0 ]
 	run_split gtopo verify --topology c.xml plan
@@ -220,6 +225,16 @@ GB/s, like 'good' 386.3"
 }
 
 @test "what an uneven cluster cannot be planned with is said" {
+	cat >mixed.xml <<-END
+		<cluster version="1">
+		  <node file="$xml/dgx-a100.xml" nets="0" count="2"/>
+		  <node file="$xml/h200-vm-4.xml" nets="0" names="small"/>
+		  <fabric><level/></fabric>
+		</cluster>
+	END
+	run_split gtopo search --gpus 0,6 mixed.xml
+	want 2 "gtopo search: --gpus: node 'small': '6' is no GPU of this \
+machine; write 0-3, GPU0,GPU2 or bus ids, which gtopo paths shows"
 	sed "s|\.\./\.\./\.\./\.\./share/xml|$xml|; s/names=\"a\"/count=\"16\"/" \
 		"$cases/other-node.xml" >c.xml
 	run_split gtopo search --algo hier c.xml

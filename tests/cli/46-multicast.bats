@@ -40,6 +40,30 @@ value() { # FILE
 	gtopo verify four.json | grep '^value'
 }
 
+@test "the bound is of all who may drive, over all cards" {
+	python3 "$GTOPO_SRC/tests/cli/switch_exits.py" "$GTOPO" 1 30
+	cat >two.xml <<-E
+		<cluster version="1">
+		  <node file="$xml/dgx-h100.xml" count="2"/>
+		  <fabric sharp="1"><level/></fabric>
+		</cluster>
+	E
+	gtopo search --algo collnet -o plan.json two.xml
+	gtopo verify plan.json
+	# Whoever drives whose link has no price makes a tree that costs less.
+	python3 - <<-'E'
+		import json
+		plan = json.load(open('plan.json'))
+		prices = plan['proof']['certificate']['prices']
+		first, second = sorted(prices)[:2]
+		prices[first], prices[second] = '0', '2/9'
+		json.dump(plan, open('free.json', 'w'))
+	E
+	run_split gtopo verify free.json
+	[ "$status" != 0 ]
+	[[ $err$out == *"costs less than 1"* ]]
+}
+
 @test "what NCCL's NVLS was measured to reach" {
 	gtopo search --algo nvls -o h100.json "$xml/dgx-h100.xml"
 	run_split gtopo predict --json -b 8G -e 8G h100.json

@@ -258,7 +258,8 @@ struct gt_plan_set {
  *     Every byte leaves a path behind, as long as it is passed on as it is;
  *   class tree, of an all-reduce: no tree, up and down together, does;
  *   class switch: no tree through the plan's switches does, which all ranks
- *     hang from as in the plan, and which a rank of each switch drives
+ *     hang from as in the plan, and which any rank of each switch drives, over
+ *     any way along the plan's links, not through GPUs, to one that joins them
  *     (plan/check/switch_bound.c).
  *
  * Where the proof is about at most max_channels channels (class ring), a

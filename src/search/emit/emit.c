@@ -140,19 +140,22 @@ static void mark_vertices(const struct gt_proposal *proposal, uint32_t *used)
 }
 
 /*
- * Mark the links of all routes and those of the bound's parts; of an open
- * fabric those that lead somewhere.
+ * Mark the links of all routes and those of the bound's parts; those that lead
+ * somewhere where the proof is about ways along any of them: of an open fabric,
+ * and where switches of a network join nodes.
  */
 static void mark_links(const struct gt_solution *solution, uint32_t *used)
 {
 	const struct gt_fabric *f = solution->fabric;
 	const struct gt_bound *bound = solution->proposal->cut;
+	int switches = solution->proposal->shape == GT_SHAPE_SWITCH;
+	int any = switches ? solution->request->flat != NULL : f->open;
 
 	mark_vertices(solution->proposal, used);
-	if (solution->proposal->shape == GT_SHAPE_SWITCH)
-		return;
-	for (uint32_t i = 0; f->open && i < f->nlinks; i++)
+	for (uint32_t i = 0; any && i < f->nlinks; i++)
 		used[i] = f->links[i].from != f->links[i].to;
+	if (switches)
+		return;
 	for (uint32_t i = 0; !f->open && i < f->nranks * f->nranks; i++)
 		for (uint32_t k = 0; k < f->routes[i].nlinks; k++)
 			used[f->routes[i].links[k]] = 1;

@@ -1,4 +1,6 @@
 gtopo_core_sources += \
+	%D%/exits.c \
+	%D%/exits.h \
 	%D%/graph.c \
 	%D%/graph.h \
 	%D%/parts.c \

@@ -3,7 +3,9 @@
  * The links of a rank carry X and, where it drives, its tree's part: so y is at
  * most B - X, B being what its links carry, and at most what its way into a
  * network carries.  The largest X with a sum of these that reaches it is where
- * the two meet; links at which a minimum is have the price.
+ * the two meet; links at which a minimum is have the price.  In a network these
+ * are the links of a least cut (exits.h), as other ways and drivers than the
+ * plan's may get more into it.
  *
  * Other collectives have no choice: each block, or all, has its one tree.
  */
@@ -14,6 +16,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "plan/ir/plan.h"
+#include "search/multicast/exits.h"
 #include "search/multicast/site.h"
 #include "search/problem/fabric.h"
 #include "search/problem/request.h"
@@ -32,7 +35,8 @@ struct parts {
 	uint32_t *sharers;  /* by link: ways of ranks over it, up or down */
 	struct narrow *own; /* by rank: its leaf, either way */
 	struct narrow *out; /* by rank: its way into the network */
-	int failed;
+	struct gt_err *err;
+	int failed, rc; /* rc: of what failed otherwise */
 };
 
 static const struct gt_fabric *fabric_of(const struct parts *p)
@@ -159,19 +163,39 @@ static void price_one(struct parts *p, uint32_t link, struct gt_rat price)
 	add_price(p, link, price);
 }
 
-/* The ranks of the domain that carries least have prices. */
-static void price_domain(struct parts *p, uint32_t domain, struct gt_rat all)
+/* All ranks of the one domain have prices. */
+static void price_domain(struct parts *p)
 {
-	struct gt_rat sum;
-	uint32_t nown;
+	uint32_t n = fabric_of(p)->nranks;
 
-	p->failed |= !sum_limits(p, domain, all, &sum, &nown);
-	for (uint32_t r = 0; r < fabric_of(p)->nranks; r++)
-		if (p->site->domain[r] == domain)
-			add_price(p,
-				  limited_by_own(p, r, all) ? p->own[r].link
-							    : p->out[r].link,
-				  GT_RAT(1, (int64_t)nown + 1));
+	for (uint32_t r = 0; r < n; r++)
+		add_price(p, p->own[r].link, GT_RAT(1, (int64_t)n + 1));
+}
+
+/* What no ranks get out of their node, of the one that carries least. */
+static void price_exits(struct parts *p)
+{
+	const struct gt_multicast_site *site = p->site;
+	struct gt_multicast_exits exits, least = {.nterms = 0};
+	uint32_t n = fabric_of(p)->nranks;
+	struct gt_rat *own = gt_arena_array(site->arena, n, sizeof(*own));
+
+	if (!own)
+		p->rc = gt_err_nomem(p->err);
+	for (uint32_t r = 0; own && r < n; r++)
+		own[r] = p->own[r].gbs;
+	for (uint32_t i = 0; i < 2 * site->ndomains && !p->rc; i++) {
+		p->rc = gt_multicast_exits_find(site, i / 2, own, i % 2, &exits,
+						p->err);
+		if (!p->rc &&
+		    (!least.nterms || gt_rat_cmp(exits.bound, least.bound) < 0))
+			least = exits;
+	}
+	for (uint32_t i = 0; i < least.nlinks && !p->rc; i++)
+		add_price(p, least.links[i], GT_RAT(1, least.nterms));
+	for (uint32_t r = 0; r < n && !p->rc; r++)
+		if (least.is_own[r])
+			add_price(p, p->own[r].link, GT_RAT(1, least.nterms));
 }
 
 /* The part of a tree: what the least of its ranks leaves. */
@@ -197,25 +221,24 @@ static void share_allreduce(struct parts *p)
 {
 	const struct gt_multicast_site *site = p->site;
 	struct gt_rat least = GT_RAT(0, 1), all, narrow = GT_RAT(0, 1);
-	uint32_t worst = 0, n = fabric_of(p)->nranks, thin = 0;
+	uint32_t n = fabric_of(p)->nranks, thin = 0;
 
 	for (uint32_t d = 0; d < site->ndomains && !p->failed; d++) {
 		p->failed |= !meet(p, d, &all);
-		if (d && gt_rat_cmp(all, least) >= 0)
-			continue;
-		least = all;
-		worst = d;
+		least = d ? gt_rat_min(least, all) : all;
 	}
 	for (uint32_t r = 0; r < n; r++)
 		if (!r || gt_rat_cmp(p->own[r].gbs, narrow) < 0) {
 			narrow = p->own[r].gbs;
 			thin = r;
 		}
-	price_domain(p, worst, least);
-	if (gt_rat_cmp(narrow, least) < 0 && !p->failed) {
-		least = narrow;
+	if (site->joins)
+		price_exits(p);
+	else
+		price_domain(p);
+	if (gt_rat_cmp(narrow, p->proposal->bound) < 0 && !p->failed)
 		price_one(p, p->own[thin].link, GT_RAT(1, 1));
-	}
+	least = gt_rat_min(least, narrow);
 	for (uint32_t k = 0; k < site->ntrees; k++)
 		p->proposal->channels[k].gbs = tree_part(p, k, least);
 }
@@ -335,7 +358,7 @@ static void fit(struct parts *p, struct gt_rat *loads)
 int gt_multicast_parts(const struct gt_multicast_site *site,
 		       struct gt_proposal *proposal, struct gt_err *err)
 {
-	struct parts p = {.site = site, .proposal = proposal};
+	struct parts p = {.site = site, .proposal = proposal, .err = err};
 	uint32_t n = site->graph.fabric->nranks;
 	size_t nlinks = site->graph.fabric->nlinks;
 	struct gt_rat *loads =
@@ -344,7 +367,7 @@ int gt_multicast_parts(const struct gt_multicast_site *site,
 	p.sharers = gt_arena_array(site->arena, nlinks, sizeof(*p.sharers));
 	p.own = gt_arena_array(site->arena, n, sizeof(*p.own));
 	p.out = gt_arena_array(site->arena, n, sizeof(*p.out));
-	proposal->prices = gt_arena_array(site->arena, 2 * (size_t)n,
+	proposal->prices = gt_arena_array(site->arena, n + nlinks,
 					  sizeof(*proposal->prices));
 	if (!loads || !p.sharers || !p.own || !p.out || !proposal->prices)
 		return gt_err_nomem(err);
@@ -357,6 +380,8 @@ int gt_multicast_parts(const struct gt_multicast_site *site,
 		share_allreduce(&p);
 	else
 		share_others(&p);
+	if (p.rc)
+		return p.rc;
 	drop_empty(proposal);
 	if (!p.failed)
 		fit(&p, loads);

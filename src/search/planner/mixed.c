@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "search/planner/job_bound.h"
+#include "search/problem/gpu_list.h"
 #include "topo/cluster/cluster.h"
 #include "topo/graph/topo.h"
 
@@ -47,18 +48,21 @@ static uint32_t find_lacking(const struct gt_cluster *cluster, const char *id)
 	return GT_NONE;
 }
 
-/* Refuse to plan for all GPUs where a kind of nodes lacks one. */
+/* Refuse to plan for GPUs of which a kind of nodes lacks one. */
 static int check_gpus(const struct gt_cluster *cluster,
-		      const struct gt_cluster *even, struct gt_err *err)
+		      const struct gt_cluster *even, const char *list,
+		      struct gt_arena *arena, struct gt_err *err)
 {
 	const struct gt_topo *topo = even->kinds[0].topo;
 	struct gt_buf nodes = GT_BUF_INIT, rest = GT_BUF_INIT;
 	const char *lost = NULL;
-	int several = 0, rc = GT_OK;
+	const uint32_t *gpus;
+	uint32_t ngpus;
+	int several = 0;
+	int rc = gt_gpu_list_read(topo, list, arena, &gpus, &ngpus, err);
 
-	for (uint32_t i = 0; i < gt_topo_ngpus(topo); i++) {
-		const struct gt_node *gpu =
-			gt_topo_node(topo, gt_topo_gpu(topo, i));
+	for (uint32_t i = 0; !rc && i < ngpus; i++) {
+		const struct gt_node *gpu = gt_topo_node(topo, gpus[i]);
 		uint32_t kind = find_lacking(cluster, gpu->id);
 
 		if (kind == GT_NONE) {
@@ -70,9 +74,9 @@ static int check_gpus(const struct gt_cluster *cluster,
 			put_nodes(cluster, kind, &nodes);
 		}
 	}
-	if (nodes.failed || rest.failed)
+	if (!rc && (nodes.failed || rest.failed))
 		rc = gt_err_nomem(err);
-	else if (lost)
+	else if (!rc && lost)
 		rc = gt_err_set(err, GT_EINPUT, cluster->source,
 				"%s %s no '%s', which others have: take %s out "
 				"of the file, or let all do without by --gpus "
@@ -86,7 +90,8 @@ static int check_gpus(const struct gt_cluster *cluster,
 }
 
 int gt_mixed_even(const struct gt_cluster *cluster, const char *gpus,
-		  struct gt_cluster **even, struct gt_err *err)
+		  struct gt_arena *arena, struct gt_cluster **even,
+		  struct gt_err *err)
 {
 	struct gt_buf costs = GT_BUF_INIT;
 	struct gt_err why;
@@ -95,8 +100,8 @@ int gt_mixed_even(const struct gt_cluster *cluster, const char *gpus,
 	gt_err_init(&why);
 	*even = NULL;
 	rc = gt_cluster_homogenize(cluster, GT_INTERSECTION, even, &why);
-	if (!rc && !gpus)
-		rc = check_gpus(cluster, *even, &why);
+	if (!rc)
+		rc = check_gpus(cluster, *even, gpus, arena, &why);
 	if (!rc)
 		return GT_OK;
 	gt_cluster_free(*even);

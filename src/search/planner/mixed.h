@@ -13,11 +13,12 @@ struct gt_err;
 /*
  * Make the cluster that has what all nodes of another have (topo/cluster), for
  * GPUs of a list such as "0-3", or all when that is NULL.  GT_EINPUT where
- * there is none, or where all are wanted and a node lacks one; the words name
- * the nodes, what each kind of them is worth, and what can be planned.
+ * there is none, or where a node lacks one of them; the words name the nodes,
+ * what each kind of them is worth, and what can be planned.
  */
 int gt_mixed_even(const struct gt_cluster *cluster, const char *gpus,
-		  struct gt_cluster **even, struct gt_err *err);
+		  struct gt_arena *arena, struct gt_cluster **even,
+		  struct gt_err *err);
 
 /*
  * Set *words to which nodes are not as most, and how to learn more: "node x7 is

@@ -372,7 +372,8 @@ static int plan_alike(struct gt_planner *p, const struct gt_cluster *cluster,
 /* Plan with what all nodes have: these are too many to be flattened. */
 static int plan_homogenized(struct gt_planner *p, struct gt_err *err)
 {
-	int rc = gt_mixed_even(p->cluster, p->ask.gpus, &p->common, err);
+	int rc = gt_mixed_even(p->cluster, p->ask.gpus, p->arena, &p->common,
+			       err);
 
 	if (!rc)
 		rc = gt_mixed_words(p->cluster, p->common, p->arena,

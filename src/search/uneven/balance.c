@@ -162,15 +162,19 @@ int gt_balance_run(struct gt_balance *b, struct gt_err *err)
 	return rc;
 }
 
-void gt_balance_drop(struct gt_balance *b, const int64_t *parts)
+void gt_balance_drop(struct gt_balance *b, const int64_t *parts, int64_t *best)
 {
-	uint32_t kept = 0;
+	uint32_t n = b->nkept, kept = 0;
 
-	for (uint32_t i = 0; i < b->nkept; i++)
-		if (parts[i])
+	for (uint32_t i = 0; i < n; i++) {
+		if (parts[i] || best[i]) {
+			best[kept] = best[i];
 			b->trees[kept++] = b->trees[i];
-		else
+		} else {
 			gt_grown_release(&b->trees[i]);
+		}
+	}
+	memset(best + kept, 0, (n - kept) * sizeof(*best));
 	b->nkept = kept;
 }
 

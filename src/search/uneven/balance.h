@@ -27,8 +27,12 @@ struct gt_balance {
 	uint32_t nrounds;
 };
 
-/* Drop the trees whose part is 0; the others stay in their order. */
-void gt_balance_drop(struct gt_balance *balance, const int64_t *parts);
+/*
+ * Drop the trees of which two mixes take no part; the others stay in their
+ * order, and best[], whose entries move with them, is 0 behind the last.
+ */
+void gt_balance_drop(struct gt_balance *balance, const int64_t *parts,
+		     int64_t *best);
 
 /*
  * Grow so many trees more, beside those kept: among themselves, where links

@@ -274,29 +274,42 @@ static void smooth(const struct search *s, const double *worth, double gbs,
 		prices[i] = (prices[i] + worth[i] / gbs * n + SPARE) / 2;
 }
 
+/* Parts of trees that were not there yet are 0. */
+static void take_better(const struct gt_mix *mix, uint32_t ntrees,
+			struct gt_mix *best)
+{
+	if (mix->gbs <= best->gbs)
+		return;
+	best->gbs = mix->gbs;
+	memcpy(best->parts, mix->parts, ntrees * sizeof(*best->parts));
+}
+
 /*
  * Mix the trees, and grow others where the mix finds links to be worth
  * something, until it carries nearly all that is possible or no more than
- * before: as column generation does, with a pricing that is not exact.
+ * before: as column generation does, with a pricing that is not exact.  As
+ * neither the mix is, a later one may carry less: the best is kept.
  */
-static int find_mix(struct search *s, struct gt_mix *mix, struct gt_err *err)
+static int find_mix(struct search *s, struct gt_mix *mix, struct gt_mix *best,
+		    struct gt_err *err)
 {
 	struct gt_balance *b = &s->balance;
 	double *prices =
 		gt_arena_array(s->arena, s->fabric.nlinks, sizeof(*prices));
-	double most = gt_rat_double(s->most), best = 0;
+	double most = gt_rat_double(s->most), before = 0;
 	int rc = prices ? GT_OK : gt_err_nomem(err);
 
 	for (uint32_t turn = 0, idle = 0; !rc; turn++) {
 		if (gt_mix_trees(b->ways, b->trees, b->nkept, mix))
 			return gt_err_nomem(err);
-		idle = mix->gbs > best * BETTER ? 0 : idle + 1;
-		best = fmax(best, mix->gbs);
-		if (best > most * ENOUGH || turn == TURNS || idle == IDLE ||
-		    gt_budget_is_spent(b->budget))
+		take_better(mix, b->nkept, best);
+		idle = best->gbs > before * BETTER ? 0 : idle + 1;
+		before = best->gbs;
+		if (best->gbs > most * ENOUGH || turn == TURNS ||
+		    idle == IDLE || gt_budget_is_spent(b->budget))
 			break;
 		smooth(s, mix->worth, mix->gbs, prices);
-		gt_balance_drop(b, mix->parts);
+		gt_balance_drop(b, mix->parts, best->parts);
 		rc = gt_balance_add(b, SOME, prices, err);
 	}
 	return rc;
@@ -311,13 +324,15 @@ static int find_parts(struct search *s, int64_t **times, struct gt_err *err)
 		.parts = gt_arena_array(s->arena, most, sizeof(*mix.parts)),
 		.worth = gt_arena_array(s->arena, s->fabric.nlinks,
 					sizeof(*mix.worth))};
+	struct gt_mix best = {
+		.parts = gt_arena_array(s->arena, most, sizeof(*best.parts))};
 
-	if (!mix.parts || !mix.worth)
+	if (!mix.parts || !mix.worth || !best.parts)
 		return gt_err_nomem(err);
-	*times = mix.parts;
+	*times = best.parts;
 	if (b->all)
-		return find_mix(s, &mix, err);
-	count_same(s, mix.parts);
+		return find_mix(s, &mix, &best, err);
+	count_same(s, best.parts);
 	return GT_OK;
 }
 

@@ -17,6 +17,7 @@
 #include "plan/simulate/simulate.h"
 #include "search/problem/flat_cluster.h"
 #include "search/problem/request.h"
+#include "search/uneven/balance.h"
 #include "search/uneven/search.h"
 #include "topo/cluster/cluster.h"
 #include "topo/graph/path.h"
@@ -350,9 +351,34 @@ static void test_random(void **state)
 	assert_int_equal(system(line), 0);
 }
 
+/* Trees of the best mix stay, whatever a later one takes. */
+static void test_drop(void **state)
+{
+	struct gt_grown *trees = calloc(5, sizeof(*trees));
+	const int64_t parts[5] = {0, 3, 0, 0, 1};
+	int64_t best[6] = {0, 2, 0, 5, 0, 0};
+	struct gt_balance balance = {.nkept = 5, .trees = trees};
+
+	(void)state;
+	assert_non_null(trees);
+	for (uint32_t i = 0; i < 5; i++)
+		trees[i].root = i;
+	gt_balance_drop(&balance, parts, best);
+	assert_int_equal(balance.nkept, 3);
+	assert_int_equal(trees[0].root, 1);
+	assert_int_equal(trees[1].root, 3);
+	assert_int_equal(trees[2].root, 4);
+	assert_int_equal(best[0], 2);
+	assert_int_equal(best[1], 5);
+	for (uint32_t i = 2; i < 6; i++)
+		assert_int_equal(best[i], 0);
+	gt_balance_release(&balance);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_drop),
 		cmocka_unit_test(test_random),
 	};
 
