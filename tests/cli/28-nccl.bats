@@ -331,9 +331,28 @@ commId 0x$i - Init START"
 	done >"$BATS_TEST_TMPDIR/job.log"
 	run_split gtopo nccl "$BATS_TEST_TMPDIR/job.log"
 	[ "$status" -eq 0 ]
-	grep -F "1024 communicators of up to 2 ranks" <<<"$out"
+	grep -F ", 1024 of 1100 communicators of up to 2 ranks" <<<"$out"
 	grep -F "comm    1024 times 2 ranks: 0x1, ..." <<<"$out"
-	grep -Fx "more    76 further lines left out" <<<"$out"
+	grep -Fx "more    76 further communicators left out" <<<"$out"
+	[ "$(grep -c "^more " <<<"$out")" -eq 1 ]
+	gtopo nccl --json "$BATS_TEST_TMPDIR/job.log" >"$BATS_TEST_TMPDIR/json"
+	jq -e '.communicators_left_out == 76 and .lines_left_out == 0 and
+		(.communicators | length) == 1024' "$BATS_TEST_TMPDIR/json"
+	follows nccl-log-1 "$BATS_TEST_TMPDIR/json"
+}
+
+@test "warnings beyond what is told are counted" {
+	local i
+	for i in {1..20}; do
+		echo "n:1:2 [0] NCCL WARN bad thing $i"
+	done >"$BATS_TEST_TMPDIR/job.log"
+	run_split gtopo nccl "$BATS_TEST_TMPDIR/job.log"
+	want 0 ""
+	grep -Fx "more    4 further lines left out" <<<"$out"
+	gtopo nccl --json "$BATS_TEST_TMPDIR/job.log" >"$BATS_TEST_TMPDIR/json"
+	jq -e '.communicators_left_out == 0 and .lines_left_out == 4 and
+		(.warnings | length) == 16' "$BATS_TEST_TMPDIR/json"
+	follows nccl-log-1 "$BATS_TEST_TMPDIR/json"
 }
 
 @test "lines that are cut or made up do no harm" {
