@@ -257,6 +257,34 @@ choose 12 or more" <<<"$out"
 	grep -Fx "do      leave out NCCL_MAX_NCHANNELS" <<<"$out"
 }
 
+@test "variables limit at the values at which NCCL heeds them" {
+	local setting
+	for setting in NCCL_P2P_DISABLE=1 NCCL_P2P_DISABLE=0x1 \
+		NCCL_SHM_DISABLE=1 NCCL_IB_DISABLE=-1 NCCL_PXN_DISABLE=2 \
+		NCCL_P2P_LEVEL={LOC,NVL,NVB,C2C,PIX,0,1,01} \
+		NCCL_NET_GDR_LEVEL={LOC,PIX,0,1} NCCL_NET={Socket,socket,SOCKET} \
+		NCCL_NVLS_ENABLE={0,0x0} NCCL_NET_GDR_READ=0 \
+		NCCL_MAX_NCHANNELS={0,2,63} NCCL_MAX_CTAS={1,8} \
+		NCCL_BUFFSIZE={1048576,0x100000} NCCL_ALGO=Ring NCCL_PROTO=^LL; do
+		said "${setting/=/ set by environment to }."
+		gtopo nccl --json "$BATS_TEST_TMPDIR/job.log" |
+			jq -e --arg set "$setting " '.slow | length == 1 and
+				(.[0].text | startswith($set))' ||
+			{ echo "$setting" && return 1; }
+	done
+	for setting in NCCL_P2P_DISABLE={0,2} NCCL_SHM_DISABLE={0,2} \
+		NCCL_IB_DISABLE=0 NCCL_PXN_DISABLE=0 \
+		NCCL_P2P_LEVEL={PXB,PHB,SYS,2,3,4,5,99,pix,nvl,NET} \
+		NCCL_NET_GDR_LEVEL={PXB,P2C,PHB,SYS,2,3,loc} \
+		NCCL_NET={IB,Sockets} NCCL_NVLS_ENABLE={1,2} \
+		NCCL_NET_GDR_READ={1,-2} NCCL_MAX_NCHANNELS={64,128} \
+		NCCL_MAX_CTAS={0,-1,64} NCCL_BUFFSIZE={0,-2,4194304,8388608}; do
+		said "${setting/=/ set by environment to }."
+		gtopo nccl --json "$BATS_TEST_TMPDIR/job.log" |
+			jq -e '.slow == []' || { echo "$setting" && return 1; }
+	done
+}
+
 @test "rings of communicators without a name are told apart by their size" {
 	said "Channel 00/01 : 0 1" "Channel 00/02 : 0 1 2 3" \
 		"Channel 00/01 : 0 2" "Channel 01/02 : 0 3 2 1" \
