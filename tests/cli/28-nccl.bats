@@ -324,6 +324,68 @@ localRank 1 MNNVL 0" "Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM"
 			[2,2,"NET/IB/GDRDMA"]]'
 }
 
+# made ADDRESS RANK ID: a rank of two has made a communicator, in its process.
+made() {
+	local comm="ncclCommInitRank comm $1 rank $2 nranks 2 cudaDev $2 \
+nvmlDev $2 busId 1000 commId $3"
+	one_rank "node$2" 8 "$comm - Init START" \
+		"comm $1 rank $2 nRanks 2 nNodes 2 localRanks 1 localRank 0 MNNVL 0" \
+		"Channel 00/0 : $2[0] -> $((1 - $2))[0] [send] via NET/IB/0" \
+		"$comm - Init COMPLETE"
+}
+
+# ended ADDRESS RANK WORD
+ended() {
+	one_rank "node$2" 7 \
+		"comm $1 rank $2 nranks 2 cudaDev $2 busId 1000 - $3 COMPLETE"
+}
+
+# comms: what is told of each communicator: heard ranks and connections.
+comms() {
+	gtopo nccl --json "$BATS_TEST_TMPDIR/job.log" | jq -c \
+		'[.communicators[] | [.ranks_heard, .connections[0].count]]'
+}
+
+@test "a communicator that ends twice is one" {
+	local rank
+	: >"$BATS_TEST_TMPDIR/job.log"
+	for rank in 0 1; do
+		made 0x1 $rank 0xaa
+		ended 0x1 $rank Abort
+		ended 0x1 $rank Destroy
+		ended 0x1 $rank Destroy
+	done
+	[ "$(comms)" = "[[2,2]]" ]
+}
+
+@test "a communicator that is made again is another one" {
+	local rank
+	: >"$BATS_TEST_TMPDIR/job.log"
+	for rank in 0 1; do # one id, as NCCL_COMM_ID gives, and one address
+		made 0x1 $rank 0xaa
+		ended 0x1 $rank Destroy
+		made 0x1 $rank 0xaa
+		made 0x2 $rank 0xaa
+		ended 0x2 $rank Abort
+		ended 0x1 $rank Destroy
+	done
+	[ "$(comms)" = "[[2,2],[2,2],[2,2]]" ]
+	: >"$BATS_TEST_TMPDIR/job.log"
+	for rank in 0 1; do # no end is logged
+		made 0x1 $rank 0xaa
+		made 0x1 $rank 0xbb
+	done
+	[ "$(comms)" = "[[2,2],[2,2]]" ]
+}
+
+@test "lines that are in a log twice make no other communicator" {
+	: >"$BATS_TEST_TMPDIR/job.log"
+	made 0x1 0 0xaa
+	made 0x1 1 0xaa
+	sed -i p "$BATS_TEST_TMPDIR/job.log"
+	[ "$(comms)" = "[[2,4]]" ]
+}
+
 @test "logs of old versions name communicators when they are complete" {
 	said "Channel 00/02 : 0 1 2 3" "Channel 01/02 : 0 1 2 3" \
 		"Channel 00 : 0[1000] -> 1[2000] via P2P/IPC" \
