@@ -162,6 +162,27 @@ both() {
 	done
 }
 
+# first: the names at the beginnings of lines.
+first() {
+	sed -n 's/^\( *[a-z]*\)[: ].*/\1/p'
+}
+
+@test "phases are in the order of the file, and explained longest first" {
+	job 1 8 '{"name": "small", "collective": "allreduce", "over": ["tp"],
+	          "bytes": "1M", "phase": "both"},
+	         {"name": "alone", "collective": "allgather", "over": ["tp"],
+	          "bytes": "1G"},
+	         {"name": "large", "collective": "alltoall", "over": ["tp"],
+	          "bytes": "64M", "phase": "both"}'
+	run_split gtopo search --explain --job job.json "$xml/dgx-h100.xml"
+	want 0 ""
+	sed -n '/^  communication/,/^$/p' <<<"$out" | first |
+		diff - <(printf '%s\n' "  communication" "  both" "    small" \
+			"    large" "  alone")
+	sed -n '/^what limits/,$p' <<<"$out" | grep -xE "  [a-z]+" |
+		diff - <(printf '%s\n' "  alone" "  both")
+}
+
 @test "axes that are numbered badly are put right" {
 	job 8 8 '{"name": "layers", "collective": "allreduce", "over": ["tp"],
 	          "bytes": "64M", "count": 100},
