@@ -7,15 +7,17 @@
         comm.allreduce(buffers)     # one for each rank, in place
 
 Topologies (gtopo-topology(5)) and plans (gtopo-plan(5)) are str.  Rates are in
-GB/s, times in microseconds.  What is wrong raises gtopo.Error, whose words name
-the place; what is to be warned of is a warning.
+GB/s, times in microseconds.  What libgtopo refuses, or what fails, raises
+gtopo.Error, whose words name the place; an argument that it never sees, such as
+a file's name in place of its text, a dtype that there is not or seven buffers for
+eight ranks, raises ValueError.  What is to be warned of is a warning.
 """
 import collections
 import ctypes
 
 from gtopo._comm import Comm
 from gtopo._library import (DETECT_ALL, Error, SearchConfig, VerdictStruct,
-                            call, encoded, lib, text_of)
+                            call, encoded, lib, plan_text, text_of, text_with)
 
 __all__ = ["Comm", "Error", "Verdict", "detect", "predict", "search", "verify"]
 __version__ = lib.gtopo_version().decode()
@@ -53,9 +55,7 @@ def search(topology, **options):
     line: coll="all_reduce", gpus="GPU0,2-3".  What is a list there may be one
     here, gpus=[0, 2, 3], and demand a matrix of bytes, demand[from][to].
     """
-    if isinstance(topology, str) and topology and "<" not in topology:
-        raise ValueError("'%.64s' is no topology, which is XML: read the file, "
-                         "open(name).read()" % topology)
+    topology = text_with("<", topology, "topology, which is XML")
     known = [name for name, _ in SearchConfig._fields_[1:]]
     for name in options:
         if name not in known:
@@ -64,13 +64,13 @@ def search(topology, **options):
     config = SearchConfig(size=ctypes.sizeof(SearchConfig),
                           **{name: _option(name, value)
                              for name, value in options.items()})
-    return text_of(lib.gtopo_search, encoded(topology), ctypes.byref(config))
+    return text_of(lib.gtopo_search, topology, ctypes.byref(config))
 
 
 def verify(plan):
     """Checks the plan, its proof and its programs; a Verdict, or an Error."""
     verdict = VerdictStruct(size=ctypes.sizeof(VerdictStruct))
-    call(lib.gtopo_verify, encoded(plan), ctypes.byref(verdict))
+    call(lib.gtopo_verify, plan_text(plan), ctypes.byref(verdict))
     members = {name: getattr(verdict, name) for name in Verdict._fields}
     members["optimal"] = bool(verdict.optimal)
     return Verdict(**members)
@@ -82,6 +82,6 @@ def predict(plan, sizes, coll=None):
     sizes = list(sizes)
     bytes_ = (ctypes.c_uint64 * len(sizes))(*sizes)
     times = (ctypes.c_double * len(sizes))()
-    call(lib.gtopo_predict, encoded(plan), encoded(coll), bytes_, times,
+    call(lib.gtopo_predict, plan_text(plan), encoded(coll), bytes_, times,
          len(sizes))
     return list(times)

@@ -2,8 +2,8 @@
 import ctypes
 
 from gtopo._library import (ALL_RANKS, BYTES, IN_PROGRESS, LAUNCHED, OPS, ROOM,
-                            TYPES, Config, Error, call, encoded, lib,
-                            number_of)
+                            TYPES, Config, Error, call, lib, number_of,
+                            plan_text)
 
 # What the buffer protocol calls an element, by enum gtopo_type; "l" and "L" are
 # 64 bits wide where gtopo runs.
@@ -66,7 +66,7 @@ class Comm:
         self._comm = ctypes.c_void_p()
         config = Config(size=ctypes.sizeof(Config), timeout_ms=timeout_ms,
                         flags=LAUNCHED if launched else 0,
-                        plan_text=encoded(plan))
+                        plan_text=plan_text(plan))
         call(lib.gtopo_comm_create, ctypes.byref(config),
              ctypes.byref(self._comm))
         first, local = ctypes.c_int(), ctypes.c_int()

@@ -22,7 +22,9 @@ OPS = ("sum", "prod", "min", "max", "avg")
 
 class Error(Exception):
     """What libgtopo refused, or what failed: the words, and `code`, which is
-    negative as in enum gtopo_result."""
+    negative as in enum gtopo_result.  An argument that never got there, since
+    it is of no type or value that could be handed on, is a TypeError or a
+    ValueError, as everywhere in Python."""
 
     def __init__(self, code, words):
         super().__init__(words or "libgtopo says %d" % code)
@@ -134,6 +136,22 @@ def number_of(name, names, what):
 def encoded(text):
     """A text, bytes or None as a char pointer; a file is read by the caller."""
     return text.encode() if isinstance(text, str) else text
+
+
+def text_with(sign, text, what):
+    """The text of a plan or a topology as a char pointer: each of them has the
+    sign, which the name of its file hardly has."""
+    plain = text.decode(errors="replace") if isinstance(text, bytes) else text
+    if isinstance(plain, os.PathLike):
+        plain = os.fspath(plain)
+    if plain and isinstance(plain, str) and sign not in plain:
+        raise ValueError("'%.64s' is no %s: read the file, open(name).read()" %
+                         (plain, what))
+    return encoded(text)
+
+
+def plan_text(plan):
+    return text_with("{", plan, "plan, which is JSON")
 
 
 def call(function, *args):

@@ -133,6 +133,8 @@ int gt_cmd_print_help(const struct gt_cmd *cmd, const char *out,
 	gt_buf_printf(&text, "\n\n%s\n\noptions:\n", cmd->summary);
 	gt_opt_help(cmd->opts, &text);
 	gt_opt_help(gt_cmd_common_opts, &text);
+	if (cmd->examples)
+		gt_buf_printf(&text, "\nexamples:\n%s", cmd->examples);
 	rc = text.failed ? gt_err_nomem(err)
 			 : gt_file_write(out, text.text, text.len, err);
 	gt_buf_release(&text);

@@ -45,6 +45,9 @@ const struct gt_cmd gt_cmd_synth = {
 	.name = "synth",
 	.summary = "make a machine from a few words",
 	.operands = "DESCRIPTION",
+	.examples = "  gtopo synth \"2 numa: 2 switch: 2 gpu 1 nic\"\n"
+		    "  gtopo synth 8xH100\n"
+		    "  gtopo synth \"8 gpu(model=b200 nvswitch=18) 8 nic\"\n",
 	.operands_min = 1,
 	.operands_max = 1,
 	.run = cmd_synth,

@@ -92,9 +92,12 @@ static int gt_call_add(struct gtopo_comm *comm, int rank,
 {
 	struct gt_comm_rank *me = &comm->ranks[rank];
 	struct gt_call *copy = malloc(sizeof(*copy));
+	struct gt_err err;
 
-	if (!copy)
-		return GTOPO_ESYSTEM;
+	if (!copy) {
+		gt_err_init(&err);
+		return gt_comm_keep_words(comm, gt_err_nomem(&err), &err);
+	}
 	*copy = *call;
 	copy->stream = me->stream;
 	copy->group = 1;

@@ -51,12 +51,15 @@ static int gt_premul_is_reachable(struct gtopo_comm *comm, int rank,
 		return GTOPO_OK;
 	gt_err_init(&err);
 	rc = gt_comm_await_open(comm);
-	if (!rc)
-		rc = gt_comm_code(comm->ops->async->owns(
-			comm->engine, (uint32_t)rank, scalar, bytes, &err));
-	if (!rc && (uintptr_t)scalar % bytes)
+	if (rc)
+		return rc;
+	rc = comm->ops->async->owns(comm->engine, (uint32_t)rank, scalar, bytes,
+				    &err);
+	if (rc)
+		return gt_comm_keep_words(comm, rc, &err);
+	if ((uintptr_t)scalar % bytes)
 		return gt_comm_refuse(comm, "the scalar is not aligned");
-	return rc == GTOPO_EINPUT ? gt_comm_refuse(comm, "%s", err.text) : rc;
+	return GTOPO_OK;
 }
 
 /* Make the memory that calls will use; the mutex is let go meanwhile. */
@@ -73,14 +76,31 @@ static int gt_premul_prepare(struct gtopo_comm *comm)
 	gt_err_init(&err);
 	rc = comm->ops->async->prepare_premul(comm->engine, &err);
 	gt_launch_release(comm);
-	return gt_comm_code(rc);
+	return rc ? gt_comm_keep_words(comm, rc, &err) : GTOPO_OK;
+}
+
+/* Put it into the table and name it. */
+static int gt_premul_add(struct gtopo_comm *comm, int rank,
+			 const struct gt_premul *made, enum gtopo_op *op)
+{
+	struct gt_premul *to = gt_premul_new(&comm->ranks[rank]);
+	struct gt_err err;
+
+	if (!to) {
+		gt_err_init(&err);
+		return gt_comm_keep_words(comm, gt_err_nomem(&err), &err);
+	}
+	*to = *made;
+	*op = (enum gtopo_op)(to - comm->ranks[rank].premuls +
+			      GT_REDOP_OWN_FIRST);
+	return GTOPO_OK;
 }
 
 int gtopo_op_create_premul(struct gtopo_comm *comm, int rank,
 			   const void *scalar, enum gtopo_type type,
 			   enum gtopo_residence residence, enum gtopo_op *op)
 {
-	struct gt_premul made = {.used = 1, .type = (enum gt_dtype)type}, *to;
+	struct gt_premul made = {.used = 1, .type = (enum gt_dtype)type};
 	int rc = GTOPO_OK;
 	size_t bytes;
 
@@ -101,15 +121,8 @@ int gtopo_op_create_premul(struct gtopo_comm *comm, int rank,
 		rc = gt_premul_is_reachable(comm, rank, scalar, bytes);
 	if (!rc)
 		rc = gt_premul_prepare(comm);
-	if (!rc) {
-		to = gt_premul_new(&comm->ranks[rank]);
-		rc = to ? GTOPO_OK : GTOPO_ESYSTEM;
-	}
-	if (!rc) {
-		*to = made;
-		*op = (enum gtopo_op)(to - comm->ranks[rank].premuls +
-				      GT_REDOP_OWN_FIRST);
-	}
+	if (!rc)
+		rc = gt_premul_add(comm, rank, &made, op);
 	pthread_mutex_unlock(&comm->mutex);
 	return rc;
 }

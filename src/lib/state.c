@@ -46,6 +46,13 @@ int gt_comm_refuse(struct gtopo_comm *comm, const char *fmt, ...)
 	return gt_err_set(&comm->refusal, GTOPO_EINPUT, NULL, "%s", words);
 }
 
+int gt_comm_keep_words(struct gtopo_comm *comm, int rc,
+		       const struct gt_err *err)
+{
+	comm->refusal = *err;
+	return gt_comm_code(rc);
+}
+
 int gt_comm_refuse_unaligned(struct gtopo_comm *comm, int rank)
 {
 	return gt_comm_refuse(comm,

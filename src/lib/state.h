@@ -166,6 +166,13 @@ void gt_comm_fail(struct gtopo_comm *comm, int rc, const struct gt_err *err);
 int gt_comm_refuse(struct gtopo_comm *comm, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/*
+ * A call failed with these words, which changes nothing else: keep them, and
+ * return the caller's code.
+ */
+int gt_comm_keep_words(struct gtopo_comm *comm, int rc,
+		       const struct gt_err *err);
+
 /* gt_comm_refuse() where a GPU could not read or write elements. */
 int gt_comm_refuse_unaligned(struct gtopo_comm *comm, int rank);
 

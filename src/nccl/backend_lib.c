@@ -35,8 +35,8 @@ struct gt_backend_comm {
 	uint32_t under_way;
 	/* GPUs: behind what was put on a stream last; NULL: nothing was. */
 	void *_Atomic behind;
-	/* An operation was refused, so the others wait for it in vain; why is
-	 * written once, before. */
+	/* The code of an operation that was refused, so that the others wait
+	 * for it in vain, or GT_OK; why is written once, before. */
 	_Atomic int refused;
 	char why[256];
 };
@@ -101,7 +101,7 @@ static int gt_lib_state(struct gt_backend_comm *comm, int *lost,
 	if (!atomic_load(&comm->refused))
 		return rc;
 	gt_err_init(err);
-	return gt_err_set(err, GT_EINPUT, NULL,
+	return gt_err_set(err, atomic_load(&comm->refused), NULL,
 			  "an operation of rank %d was refused: %s", comm->rank,
 			  comm->why);
 }
@@ -139,17 +139,20 @@ static int gt_lib_prepare_premul(struct gt_backend_comm *comm,
 				 struct gt_err *err)
 {
 	const float one = 1;
+	char why[256];
 	enum gtopo_op op;
 	int rc = gtopo_op_create_premul(comm->lib, comm->rank, &one,
 					GTOPO_FLOAT, GTOPO_SCALAR_HOST, &op);
 
 	if (!rc)
 		rc = gtopo_op_destroy(comm->lib, comm->rank, op);
-	return rc ? gt_err_set(err, GT_ESYS, NULL,
-			       "rank %d has no memory for what an operator "
-			       "multiplies",
-			       comm->rank)
-		  : GT_OK;
+	if (!rc)
+		return GT_OK;
+	gtopo_comm_message(comm->lib, why, sizeof(why));
+	return gt_err_set(err, GT_ESYS, NULL,
+			  "rank %d has no memory for what an operator "
+			  "multiplies: %s",
+			  comm->rank, why);
 }
 
 static int gt_lib_op(struct gt_backend_comm *comm,
@@ -206,12 +209,13 @@ static int gt_lib_ops(struct gt_backend_comm *comm,
 	return rc ? rc : end;
 }
 
-static void gt_lib_refuse(struct gt_backend_comm *comm)
+static void gt_lib_refuse(struct gt_backend_comm *comm, int rc)
 {
 	pthread_mutex_lock(&comm->mutex);
-	if (!atomic_load(&comm->refused))
+	if (!atomic_load(&comm->refused)) {
 		gtopo_comm_message(comm->lib, comm->why, sizeof(comm->why));
-	atomic_store(&comm->refused, 1);
+		atomic_store(&comm->refused, rc);
+	}
 	pthread_mutex_unlock(&comm->mutex);
 	gtopo_comm_abort(comm->lib);
 }
@@ -229,12 +233,16 @@ static void gt_lib_run(void *arg)
 {
 	struct gt_backend_call *call = arg;
 	struct gt_backend_comm *comm = call->comm;
-	int rc = gt_lib_ops(comm, call->ops, call->n);
+	int rc = gt_lib_ops(comm, call->ops, call->n), lost;
+	struct gt_err ignored;
 
+	gt_err_init(&ignored);
 	if (!rc)
 		rc = gtopo_wait(comm->lib, comm->rank, -1);
-	if (rc == GTOPO_EINPUT)
-		gt_lib_refuse(comm);
+	/* What the communicator has failed of it tells itself. */
+	if (rc == GTOPO_EINPUT ||
+	    (rc && !gt_comm_verdict(comm->lib, &lost, &ignored)))
+		gt_lib_refuse(comm, rc);
 	free(call);
 	gt_lib_done(comm);
 }
@@ -301,8 +309,7 @@ static int gt_lib_enqueue(struct gt_backend_comm *comm,
 		return gt_lib_mark(comm, stream, err);
 	if (gt_comm_verdict(comm->lib, &lost, err))
 		return rc;
-	if (rc == GTOPO_EINPUT)
-		gt_lib_refuse(comm);
+	gt_lib_refuse(comm, rc);
 	return gt_err_set(err, rc, NULL, "an operation was refused: %s",
 			  comm->why);
 }

@@ -25,6 +25,18 @@ cases=$GTOPO_SRC/tests/cases/synth
 	done <"$cases/good"
 }
 
+@test "each example of the help makes a machine" {
+	local line
+	cd "$BATS_TEST_TMPDIR"
+	gtopo synth --help | sed -n '/^examples:$/,$p' | tail -n +2 >lines
+	[ "$(wc -l <lines)" -ge 3 ]
+	while IFS= read -r line; do
+		eval "$line" >m.xml
+		run_split gtopo lint m.xml
+		want 0 ""
+	done <lines
+}
+
 @test "it is what the schema allows" {
 	command -v xmllint >/dev/null || skip "no xmllint"
 	while IFS= read -r line; do

@@ -257,6 +257,34 @@ choose 12 or more" <<<"$out"
 	grep -Fx "do      leave out NCCL_MAX_NCHANNELS" <<<"$out"
 }
 
+@test "variables limit at the values at which NCCL heeds them" {
+	local setting
+	for setting in NCCL_P2P_DISABLE=1 NCCL_P2P_DISABLE=0x1 \
+		NCCL_SHM_DISABLE=1 NCCL_IB_DISABLE=-1 NCCL_PXN_DISABLE=2 \
+		NCCL_P2P_LEVEL={LOC,NVL,NVB,C2C,PIX,0,1,01} \
+		NCCL_NET_GDR_LEVEL={LOC,PIX,0,1} NCCL_NET={Socket,socket,SOCKET} \
+		NCCL_NVLS_ENABLE={0,0x0} NCCL_NET_GDR_READ=0 \
+		NCCL_MAX_NCHANNELS={0,2,63} NCCL_MAX_CTAS={1,8} \
+		NCCL_BUFFSIZE={1048576,0x100000} NCCL_ALGO=Ring NCCL_PROTO=^LL; do
+		said "${setting/=/ set by environment to }."
+		gtopo nccl --json "$BATS_TEST_TMPDIR/job.log" |
+			jq -e --arg set "$setting " '.slow | length == 1 and
+				(.[0].text | startswith($set))' ||
+			{ echo "$setting" && return 1; }
+	done
+	for setting in NCCL_P2P_DISABLE={0,2} NCCL_SHM_DISABLE={0,2} \
+		NCCL_IB_DISABLE=0 NCCL_PXN_DISABLE=0 \
+		NCCL_P2P_LEVEL={PXB,PHB,SYS,2,3,4,5,99,pix,nvl,NET} \
+		NCCL_NET_GDR_LEVEL={PXB,P2C,PHB,SYS,2,3,loc} \
+		NCCL_NET={IB,Sockets} NCCL_NVLS_ENABLE={1,2} \
+		NCCL_NET_GDR_READ={1,-2} NCCL_MAX_NCHANNELS={64,128} \
+		NCCL_MAX_CTAS={0,-1,64} NCCL_BUFFSIZE={0,-2,4194304,8388608}; do
+		said "${setting/=/ set by environment to }."
+		gtopo nccl --json "$BATS_TEST_TMPDIR/job.log" |
+			jq -e '.slow == []' || { echo "$setting" && return 1; }
+	done
+}
+
 @test "rings of communicators without a name are told apart by their size" {
 	said "Channel 00/01 : 0 1" "Channel 00/02 : 0 1 2 3" \
 		"Channel 00/01 : 0 2" "Channel 01/02 : 0 3 2 1" \
@@ -296,6 +324,68 @@ localRank 1 MNNVL 0" "Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM"
 			[2,2,"NET/IB/GDRDMA"]]'
 }
 
+# made ADDRESS RANK ID: a rank of two has made a communicator, in its process.
+made() {
+	local comm="ncclCommInitRank comm $1 rank $2 nranks 2 cudaDev $2 \
+nvmlDev $2 busId 1000 commId $3"
+	one_rank "node$2" 8 "$comm - Init START" \
+		"comm $1 rank $2 nRanks 2 nNodes 2 localRanks 1 localRank 0 MNNVL 0" \
+		"Channel 00/0 : $2[0] -> $((1 - $2))[0] [send] via NET/IB/0" \
+		"$comm - Init COMPLETE"
+}
+
+# ended ADDRESS RANK WORD
+ended() {
+	one_rank "node$2" 7 \
+		"comm $1 rank $2 nranks 2 cudaDev $2 busId 1000 - $3 COMPLETE"
+}
+
+# comms: what is told of each communicator: heard ranks and connections.
+comms() {
+	gtopo nccl --json "$BATS_TEST_TMPDIR/job.log" | jq -c \
+		'[.communicators[] | [.ranks_heard, .connections[0].count]]'
+}
+
+@test "a communicator that ends twice is one" {
+	local rank
+	: >"$BATS_TEST_TMPDIR/job.log"
+	for rank in 0 1; do
+		made 0x1 $rank 0xaa
+		ended 0x1 $rank Abort
+		ended 0x1 $rank Destroy
+		ended 0x1 $rank Destroy
+	done
+	[ "$(comms)" = "[[2,2]]" ]
+}
+
+@test "a communicator that is made again is another one" {
+	local rank
+	: >"$BATS_TEST_TMPDIR/job.log"
+	for rank in 0 1; do # one id, as NCCL_COMM_ID gives, and one address
+		made 0x1 $rank 0xaa
+		ended 0x1 $rank Destroy
+		made 0x1 $rank 0xaa
+		made 0x2 $rank 0xaa
+		ended 0x2 $rank Abort
+		ended 0x1 $rank Destroy
+	done
+	[ "$(comms)" = "[[2,2],[2,2],[2,2]]" ]
+	: >"$BATS_TEST_TMPDIR/job.log"
+	for rank in 0 1; do # no end is logged
+		made 0x1 $rank 0xaa
+		made 0x1 $rank 0xbb
+	done
+	[ "$(comms)" = "[[2,2],[2,2]]" ]
+}
+
+@test "lines that are in a log twice make no other communicator" {
+	: >"$BATS_TEST_TMPDIR/job.log"
+	made 0x1 0 0xaa
+	made 0x1 1 0xaa
+	sed -i p "$BATS_TEST_TMPDIR/job.log"
+	[ "$(comms)" = "[[2,4]]" ]
+}
+
 @test "logs of old versions name communicators when they are complete" {
 	said "Channel 00/02 : 0 1 2 3" "Channel 01/02 : 0 1 2 3" \
 		"Channel 00 : 0[1000] -> 1[2000] via P2P/IPC" \
@@ -331,9 +421,28 @@ commId 0x$i - Init START"
 	done >"$BATS_TEST_TMPDIR/job.log"
 	run_split gtopo nccl "$BATS_TEST_TMPDIR/job.log"
 	[ "$status" -eq 0 ]
-	grep -F "1024 communicators of up to 2 ranks" <<<"$out"
+	grep -F ", 1024 of 1100 communicators of up to 2 ranks" <<<"$out"
 	grep -F "comm    1024 times 2 ranks: 0x1, ..." <<<"$out"
-	grep -Fx "more    76 further lines left out" <<<"$out"
+	grep -Fx "more    76 further communicators left out" <<<"$out"
+	[ "$(grep -c "^more " <<<"$out")" -eq 1 ]
+	gtopo nccl --json "$BATS_TEST_TMPDIR/job.log" >"$BATS_TEST_TMPDIR/json"
+	jq -e '.communicators_left_out == 76 and .lines_left_out == 0 and
+		(.communicators | length) == 1024' "$BATS_TEST_TMPDIR/json"
+	follows nccl-log-1 "$BATS_TEST_TMPDIR/json"
+}
+
+@test "warnings beyond what is told are counted" {
+	local i
+	for i in {1..20}; do
+		echo "n:1:2 [0] NCCL WARN bad thing $i"
+	done >"$BATS_TEST_TMPDIR/job.log"
+	run_split gtopo nccl "$BATS_TEST_TMPDIR/job.log"
+	want 0 ""
+	grep -Fx "more    4 further lines left out" <<<"$out"
+	gtopo nccl --json "$BATS_TEST_TMPDIR/job.log" >"$BATS_TEST_TMPDIR/json"
+	jq -e '.communicators_left_out == 0 and .lines_left_out == 4 and
+		(.warnings | length) == 16' "$BATS_TEST_TMPDIR/json"
+	follows nccl-log-1 "$BATS_TEST_TMPDIR/json"
 }
 
 @test "lines that are cut or made up do no harm" {

@@ -62,6 +62,18 @@ setup() {
 	gtopo search -v -o wide.json wide.xml 2>&1 | grep -q 'trees of 389.333 GB/s busbw'
 }
 
+@test "full links of one sort and two speeds are told apart" {
+	gtopo synth "2 numa: 1 switch: 2 gpu 1 nic" |
+		sed '/busid="0000:0[67]:00.0"/s/link_width="16"/link_width="8"/' \
+			>narrow.xml
+	run_split gtopo search --nodes 2 --explain narrow.xml
+	want 0 ""
+	grep -F "1 link GPU–PCI, 48 GB/s: " <<<"$out"
+	grep -F "2 links GPU–PCI, 24 GB/s: " <<<"$out"
+	grep -Fx "  a second link beside each full GPU–PCI of 24 GB/s: 2x, \
+48 GB/s busbw" <<<"$out"
+}
+
 @test "out of time in a cluster and a forest: a plan with its gap" {
 	gtopo search --budget 1ns --nodes 2 -o plan.json "$xml/dgx-h100.xml"
 	gtopo verify plan.json

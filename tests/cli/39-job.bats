@@ -102,6 +102,87 @@ assert made["nodes_bounded"] and made["complete"]'
 	done
 }
 
+# entry KEY JSON: a job whose only entry has this.
+entry() {
+	jq -n --arg key "$1" --argjson value "$2" '{schema: "gtopo.job/1",
+		axes: [{name: "tp", size: 2}], communication: [{name: "all",
+		collective: "allreduce", over: ["tp"], bytes: 64, phase: "p"} |
+		.[$key] = $value]}'
+}
+
+# both WORD KEY JSON...: what reader and schema are to say of such entries.
+both() {
+	local word=$1 key=$2 value
+	shift 2
+	for value; do
+		entry "$key" "$value" >"$word-$((++number)).json"
+		run_split gtopo search --json --job "$word-$number.json" \
+			--nodes 2 one.xml
+		case $word in
+		good) want 0 "" ;;
+		bad) [ "$status" -eq 2 ] && [[ $err == *".$key: "* ]] ;;
+		esac || {
+			echo "$key $value: $status $err"
+			return 1
+		}
+	done
+}
+
+@test "the schema of jobs and the reader agree on words and limits" {
+	local number=0 long
+	gtopo synth "1 numa: 1 switch: 1 gpu 1 nic" -o one.xml
+	long=$(printf 'é%.0s' {1..64})
+	both good collective '"allreduce"' '"all-reduce"' '"all_reduce"' \
+		'"AllReduce"' '"ALL REDUCE"' '"-all--reduce_"' '"All-Gather"' \
+		'"Reduce_Scatter"' '"all-to-all"' '"SendRecv"'
+	both bad collective '"all-reduse"' '"broadcast"' '"all.reduce"' \
+		'"allreduces"' '"all2all"' '""' '7' null
+	both good bytes 1 1125899906842624 '"1"' '"64M"' '"64k"' '"64KiB"' \
+		'"64gb"' '"007"' '"1024T"' '"1048576G"' '"1073741824M"' \
+		'"1099511627776K"' '"1125899906842624"' '"1023TiB"' \
+		'"999999999999999"'
+	both bad bytes 0 -1 1125899906842625 1.5 '"0"' '"0M"' '""' '"M"' \
+		'"64X"' '"64MM"' '"64Bi"' '"64B"' '"-1"' '" 1"' '"1.5M"' \
+		'"1025T"' '"1048577G"' '"1073741825M"' '"1099511627777K"' \
+		'"1125899906842625"' '"99999999999999999999"' null '["1"]'
+	both good phase '"x"' "\"$long\"" '"a b"'
+	both bad phase '""' "\"${long}x\"" '"a\u0007b"' '"\u007f"' 7 null
+	both good name "\"$long\""
+	both bad name '""' "\"x$long\"" '"a\nb"'
+	both good count 1 1048576
+	both bad count 0 1048577 '"1"'
+	[ "$number" -gt 70 ]
+	follows job-1 good-*.json
+	run follows job-1 bad-*.json
+	for file in bad-*.json; do
+		grep -F "$file: " <<<"$output" >/dev/null || {
+			cat "$file"
+			return 1
+		}
+	done
+}
+
+# first: the names at the beginnings of lines.
+first() {
+	sed -n 's/^\( *[a-z]*\)[: ].*/\1/p'
+}
+
+@test "phases are in the order of the file, and explained longest first" {
+	job 1 8 '{"name": "small", "collective": "allreduce", "over": ["tp"],
+	          "bytes": "1M", "phase": "both"},
+	         {"name": "alone", "collective": "allgather", "over": ["tp"],
+	          "bytes": "1G"},
+	         {"name": "large", "collective": "alltoall", "over": ["tp"],
+	          "bytes": "64M", "phase": "both"}'
+	run_split gtopo search --explain --job job.json "$xml/dgx-h100.xml"
+	want 0 ""
+	sed -n '/^  communication/,/^$/p' <<<"$out" | first |
+		diff - <(printf '%s\n' "  communication" "  both" "    small" \
+			"    large" "  alone")
+	sed -n '/^what limits/,$p' <<<"$out" | grep -xE "  [a-z]+" |
+		diff - <(printf '%s\n' "  alone" "  both")
+}
+
 @test "axes that are numbered badly are put right" {
 	job 8 8 '{"name": "layers", "collective": "allreduce", "over": ["tp"],
 	          "bytes": "64M", "count": 100},

@@ -24,6 +24,24 @@ assert 0.94 * 120 < row["busbw_gbs"] <= 120, row
 assert row["busy"] > 0.97, row'
 }
 
+# Workers are added instead; the race has the same (docs/design/cost-model.md).
+@test "rings take the same time while more bytes get more workers" {
+	gtopo search --algo ring -o plan.json "$xml/h200-vm-4.xml"
+	gtopo predict -b 64K -e 1M -f 4 --json plan.json | python3 -c '
+import json, sys
+with open(sys.argv[1]) as file:
+    race = {row["bytes"]: row["gtopo"]["time_us"]
+            for row in json.load(file)["rows"]
+            if row["coll"] == "allreduce" and not row["graph"]
+            and not row["inplace"]}
+took = {row["bytes"]: row["time_us"] for row in json.load(sys.stdin)["rows"]}
+assert abs(took[1 << 18] / took[1 << 16] - 1) < 0.01, took
+assert abs(race[1 << 18] / race[1 << 16] - 1) < 0.03, race
+for size, time in took.items():
+    assert abs(time / race[size] - 1) < 0.06, (size, time, race[size])' \
+		"$GTOPO_SRC/bench/results/fitted/h200x4-d9c4d09.json"
+}
+
 @test "a cluster of any size" {
 	local n nodes="2 16 12500"
 	[ -z "${GTOPO_TEST_BRIEF:-}" ] || nodes="2 12500"

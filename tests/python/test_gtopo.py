@@ -6,6 +6,7 @@ finds.
 import array
 import itertools
 import os
+import pathlib
 import re
 import subprocess
 import sys
@@ -138,12 +139,25 @@ class Texts(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "no option 'gpu'"):
             gtopo.search(machine("dgx-1v"), gpu="0")
         with self.assertRaisesRegex(gtopo.Error, "^plan:1:"):
-            gtopo.verify("no JSON")
+            gtopo.verify("{no JSON")
         plan = gtopo.search(machine("dgx-1v"), algo="ring")
         with self.assertRaisesRegex(gtopo.Error, "plan.*channels"):
             gtopo.verify(plan.replace('"1/3"', '"1/4"', 1))
         with self.assertRaisesRegex(gtopo.Error, "'sum'"):
             gtopo.predict(plan, [1], coll="sum")
+
+
+    def test_names_of_files(self):
+        for name in "plan.json", b"plan.json", pathlib.Path("plan.json"):
+            for take in (gtopo.Comm, gtopo.verify,
+                         lambda plan: gtopo.predict(plan, [1])):
+                with self.assertRaisesRegex(ValueError,
+                                            "^'plan.json' is no plan, which "
+                                            "is JSON: read the file, open"):
+                    take(name)
+        for name in b"dgx-1v.xml", pathlib.Path("dgx-1v.xml"):
+            with self.assertRaisesRegex(ValueError, "is no topology, which"):
+                gtopo.search(name)
 
 
 class Run(unittest.TestCase):

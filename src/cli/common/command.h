@@ -27,6 +27,7 @@ struct gt_cmd {
 	const char *name;
 	const char *summary;  /* one line, no full stop */
 	const char *operands; /* as in the usage line, "FILE"; "" for none */
+	const char *examples; /* lines of its help; NULL: none */
 	int operands_min;
 	int operands_max; /* -1: any number */
 	/* Operands may be names of reference machines. */

@@ -55,8 +55,13 @@ static void print_head(const struct gt_nccl_log_told *told, struct gt_buf *out)
 	gt_buf_puts(out, ": NCCL ");
 	gt_buf_put_plain(out,
 			 log->version ? log->version : "of unknown version");
+	if (log->ncomms_left_out)
+		gt_buf_printf(out, ", %u of %" PRIu64, named,
+			      named + log->ncomms_left_out);
+	else if (named > 1)
+		gt_buf_printf(out, ", %u", named);
 	if (named > 1)
-		gt_buf_printf(out, ", %u communicators of up to", named);
+		gt_buf_puts(out, " communicators of up to");
 	else if (nranks || machines)
 		gt_buf_puts(out, ",");
 	if (nranks || machines)
@@ -225,6 +230,16 @@ static void print_said(const struct gt_nccl_log_told *told, const char *word,
 	gt_buf_puts(out, "\n");
 }
 
+static void print_left_out(const struct gt_nccl_log_told *told, uint64_t n,
+			   const char *what, struct gt_buf *out)
+{
+	if (!n)
+		return;
+	print_word(told, "more", out);
+	gt_buf_printf(out, "%" PRIu64 " further %s%s left out\n", n, what,
+		      gt_plural(n));
+}
+
 void gt_nccl_log_print(const struct gt_nccl_log_told *told, struct gt_buf *out)
 {
 	const struct gt_nccl_log *log = told->log;
@@ -243,11 +258,8 @@ void gt_nccl_log_print(const struct gt_nccl_log_told *told, struct gt_buf *out)
 	}
 	for (uint32_t i = 0; i < log->nwarnings; i++)
 		print_said(told, "warns", &log->warnings[i], out);
-	if (log->nleft_out) {
-		print_word(told, "more", out);
-		gt_buf_printf(out, "%" PRIu64 " further lines left out\n",
-			      log->nleft_out);
-	}
+	print_left_out(told, log->ncomms_left_out, "communicator", out);
+	print_left_out(told, log->nleft_out, "line", out);
 }
 
 static void put_text(struct gt_json_writer *json, const char *key,
@@ -354,6 +366,8 @@ void gt_nccl_log_print_json(const struct gt_nccl_log_told *told,
 	gt_json_put_int(&json, "machines", count_machines(log));
 	put_text(&json, "network", log->network);
 	put_comms(&json, log);
+	gt_json_put_int(&json, "communicators_left_out",
+			(int64_t)log->ncomms_left_out);
 	put_said(&json, "env", log->env, log->nenv);
 	put_said(&json, "warnings", log->warnings, log->nwarnings);
 	gt_json_open_array(&json, "slow", GT_JSON_LINES);
@@ -365,6 +379,7 @@ void gt_nccl_log_print_json(const struct gt_nccl_log_told *told,
 		gt_json_end(&json);
 	}
 	gt_json_end(&json);
+	gt_json_put_int(&json, "lines_left_out", (int64_t)log->nleft_out);
 	gt_json_end(&json);
 	gt_buf_puts(out, "\n");
 }

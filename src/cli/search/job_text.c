@@ -146,8 +146,9 @@ static double alone_s(const struct gt_job_cost *cost, uint32_t e)
 	return most / 1e9;
 }
 
+/* What goes on at the same time as others stands below them, further in. */
 static void print_entry(const struct gt_job_query *query,
-			const struct gt_job_cost *cost, uint32_t e,
+			const struct gt_job_cost *cost, uint32_t e, int indent,
 			struct gt_buf *out)
 {
 	const struct gt_traffic *t = &query->workload->traffic[e];
@@ -155,9 +156,10 @@ static void print_entry(const struct gt_job_query *query,
 	char groups[32];
 
 	snprintf(groups, sizeof(groups), "%u x %u", t->ngroups, t->size);
-	gt_buf_printf(out, "  %-18s %-14s %-9s %9.4g %10.4g %9.5g", t->name,
-		      gt_coll_name(t->coll), groups, gt_traffic_bytes(t) / 1e9,
-		      alone_s(cost, e) * 1e3, plan ? plan->algbw_gbs : 0);
+	gt_buf_printf(out, "%*s%-*s %-14s %-9s %9.4g %10.4g %9.5g", indent, "",
+		      20 - indent, t->name, gt_coll_name(t->coll), groups,
+		      gt_traffic_bytes(t) / 1e9, alone_s(cost, e) * 1e3,
+		      plan ? plan->algbw_gbs : 0);
 	if (plan)
 		gt_buf_printf(out, "  %u x %u GPU%s\n", plan->place.nnodes,
 			      plan->place.ngpus, gt_plural(plan->place.ngpus));
@@ -165,6 +167,7 @@ static void print_entry(const struct gt_job_query *query,
 		gt_buf_puts(out, "  -\n");
 }
 
+/* They come in the order in which the job's file first names them. */
 static void print_phases(const struct gt_job_query *query,
 			 const struct gt_job_cost *cost, struct gt_buf *out)
 {
@@ -174,18 +177,14 @@ static void print_phases(const struct gt_job_query *query,
 		      "communication", "collective", "groups", "GB a step",
 		      "ms", "algbw", "nodes x GPUs of a group");
 	for (uint32_t p = 0; p < w->nphases; p++) {
-		uint32_t n = 0;
-
-		for (uint32_t e = 0; e < w->ntraffic; e++)
-			n += w->traffic[e].phase == p;
-		if (w->phases[p] || n > 1)
+		if (w->phases[p])
 			gt_buf_printf(out,
-				      "%s: %.5g ms, all at the same time\n",
-				      w->phases[p] ? w->phases[p] : "phase",
-				      cost->phase_s[p] * 1e3);
+				      "  %s: %.5g ms, all at the same time\n",
+				      w->phases[p], cost->phase_s[p] * 1e3);
 		for (uint32_t e = 0; e < w->ntraffic; e++)
 			if (w->traffic[e].phase == p)
-				print_entry(query, cost, e, out);
+				print_entry(query, cost, e,
+					    w->phases[p] ? 4 : 2, out);
 	}
 }
 
@@ -207,9 +206,19 @@ static void print_sharing(const struct gt_job_query *query,
 		double bytes = cost->bytes[e * cost->nlinks + link];
 
 		if (w->traffic[e].phase == phase && bytes > 0)
-			gt_buf_printf(out, "    %5.3g%% of it is %s\n",
+			gt_buf_printf(out, "      %5.3g%% of it is %s\n",
 				      100 * bytes / sum, w->traffic[e].name);
 	}
+}
+
+/* A phase's name, or that of the entry that is one by itself. */
+static const char *name_phase(const struct gt_workload *w, uint32_t phase)
+{
+	uint32_t e = 0;
+
+	while (!w->phases[phase] && w->traffic[e].phase != phase)
+		e++;
+	return w->phases[phase] ? w->phases[phase] : w->traffic[e].name;
 }
 
 static int explain_phase(const struct gt_job_query *query,
@@ -224,9 +233,12 @@ static int explain_phase(const struct gt_job_query *query,
 
 	if (rc)
 		return rc;
+	if (n)
+		gt_buf_printf(out, "  %s\n",
+			      name_phase(query->workload, phase));
 	for (uint32_t i = 0; i < n; i++) {
 		gt_job_link_name(query->links, full[i], name, sizeof(name));
-		gt_buf_printf(out, "  busy for %.5g ms: %s, %g GB/s\n",
+		gt_buf_printf(out, "    busy for %.5g ms: %s, %g GB/s\n",
 			      gt_job_cost_link_s(query, cost, phase, full[i]) *
 				      1e3,
 			      name, cost->gbs[full[i]]);
@@ -236,7 +248,7 @@ static int explain_phase(const struct gt_job_query *query,
 	print_sharing(query, cost, phase, out);
 	gt_buf_printf(
 		out,
-		"    if all links like %s were twice as wide: %.5g ms less a "
+		"      if all links like %s were twice as wide: %.5g ms less a "
 		"step\n",
 		n == 1 ? "it" : "these", (cost->seconds - seconds) * 1e3);
 	return GT_OK;

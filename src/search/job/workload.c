@@ -21,20 +21,32 @@ double gt_traffic_bytes(const struct gt_traffic *t)
 	return (double)t->bytes * (double)t->count;
 }
 
+/* Counts characters of UTF-8, which JSON has been found to be. */
+static size_t count_characters(const char *text)
+{
+	size_t n = 0;
+
+	for (; *text; text++)
+		n += ((unsigned char)*text & 0xc0) != 0x80;
+	return n;
+}
+
 /* A name that people are shown: short, and nothing that a terminal obeys. */
 static int read_name(const struct gt_json *at, struct gt_arena *arena,
 		     const char **name, struct gt_err *err)
 {
 	const char *text;
+	size_t length;
 	int rc = gt_json_text(at, &text, err);
 
 	if (rc)
 		return rc;
-	if (!*text || strlen(text) > MAX_TEXT)
+	length = count_characters(text);
+	if (!length || length > MAX_TEXT)
 		return gt_json_fault(at, err,
 				     "a name has 1 to %d characters; this has "
 				     "%zu",
-				     MAX_TEXT, strlen(text));
+				     MAX_TEXT, length);
 	for (const char *c = text; *c; c++)
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
 			return gt_json_fault(at, err,
@@ -376,7 +388,7 @@ static int read_root(const struct gt_json *root, struct gt_arena *arena,
 	static const char *const keys[] = {"schema", "name",  "source",
 					   "axes",   "ranks", "communication",
 					   NULL};
-	const char *schema = NULL;
+	const char *schema = NULL, *source;
 	struct gt_json at, item;
 	uint32_t n = 0;
 	int rc = gt_json_object(root, keys, err);
@@ -391,6 +403,8 @@ static int read_root(const struct gt_json *root, struct gt_arena *arena,
 				   MAX_TEXT, schema);
 	if (!rc && gt_json_get(root, "name", &at))
 		rc = read_name(&at, arena, &w->name, err);
+	if (!rc && gt_json_get(root, "source", &at))
+		rc = gt_json_text(&at, &source, err);
 	if (!rc)
 		rc = read_axes(root, arena, w, err);
 	if (!rc)

@@ -109,6 +109,19 @@ static int add_ports(struct candidates *all, struct candidate *ports_and_links)
 	return !!each;
 }
 
+/* Names the links of a group, which may join the same kinds as another's. */
+static const char *name_group(const struct candidates *all, uint32_t group)
+{
+	const struct gt_whatif_group *groups = all->s->groups;
+
+	for (uint32_t g = 0; g < all->s->ngroups; g++)
+		if (g != group && !strcmp(groups[g].name, groups[group].name))
+			return gt_arena_printf(
+				all->arena, "%s of %g GB/s", groups[group].name,
+				gt_rat_double(groups[group].gbs));
+	return groups[group].name;
+}
+
 static int add_groups(struct candidates *all, struct candidate *links,
 		      struct candidate *ports_and_links)
 {
@@ -116,12 +129,16 @@ static int add_groups(struct candidates *all, struct candidate *links,
 
 	for (uint32_t g = 0; g < s->ngroups && all->n < MAX_TRIES; g++) {
 		const struct gt_whatif_group *group = &s->groups[g];
-		struct candidate *one = add_candidate(
-			all, gt_arena_printf(all->arena,
-					     "a second link beside each full "
-					     "%s",
-					     group->name));
+		const char *name = name_group(all, g);
+		struct candidate *one;
 
+		if (!name)
+			return 0;
+		one = add_candidate(all,
+				    gt_arena_printf(all->arena,
+						    "a second link beside each "
+						    "full %s",
+						    name));
 		if (!one)
 			return 0;
 		for (uint32_t i = 0; i < group->n; i++) {

@@ -19,8 +19,10 @@ enum kind {
 	ADDRESS, /* of a process */
 	ID,
 	SPLIT,
-	TIMES, /* that a rank of so many was named */
-	NTH,   /* communicator of so many ranks */
+	SIZE,
+	TIMES, /* that a rank was named in what has such signs */
+	NTH,   /* communicator with these signs */
+	ENDED, /* at this address of a process */
 	RANK,  /* of a communicator */
 	UNNAMED,
 };
@@ -143,28 +145,45 @@ static uint32_t claim(struct gt_nccl_comms *comms, const struct naming *naming)
 	return number;
 }
 
-/* Returns the number of what a line of its first moments names. */
-static uint32_t identify(struct gt_nccl_comms *comms,
-			 const struct naming *naming)
+/*
+ * What a line of its first moments tells of a communicator: its id; or of which
+ * communicator it is which split; or how many ranks it has, and where.
+ */
+static uint64_t signs_of(const struct gt_nccl_comms *comms,
+			 const struct naming *naming, uint32_t parent)
 {
-	uint64_t kind = NTH, a = naming->nranks, b, where;
-	uint32_t parent = 0, number;
+	uint64_t where =
+		naming->nnodes == 1 ? comms->host : (uint64_t)naming->nnodes;
 
-	if (naming->id) {
-		kind = ID;
-		b = naming->id;
-	} else if (naming->parent) {
+	if (naming->id)
+		return gt_nccl_seen_key(ID, naming->nranks, naming->id);
+	if (naming->parent)
+		return gt_nccl_seen_key(
+			SPLIT, naming->nranks | (uint64_t)parent << 32,
+			(uint64_t)naming->nth << 32 | (uint32_t)naming->color);
+	return gt_nccl_seen_key(SIZE, where, naming->nranks);
+}
+
+/*
+ * Returns the number of what a line of its first moments names.  A rank that is
+ * named again is in another communicator with the same signs, such as the next
+ * one of a job whose NCCL_COMM_ID gives all of them one id; but for a line that
+ * is there twice, while the first lives.
+ */
+static uint32_t identify(struct gt_nccl_comms *comms,
+			 const struct naming *naming, uint32_t lives)
+{
+	uint32_t parent = 0, number, times;
+	uint64_t signs;
+
+	if (naming->parent)
 		parent = get(comms, ADDRESS, comms->process, naming->parent);
-		kind = SPLIT;
-		a |= (uint64_t)parent << 32;
-		b = (uint64_t)naming->nth << 32 | (uint32_t)naming->color;
-	} else {
-		where = naming->nnodes == 1 ? comms->host : naming->nnodes;
-		a = gt_nccl_seen_key(0, where, naming->nranks);
-		b = get(comms, TIMES, a, naming->rank);
-		set(comms, TIMES, a, naming->rank, (uint32_t)b + 1);
-	}
-	number = get(comms, kind, a, b);
+	signs = signs_of(comms, naming, parent);
+	times = get(comms, TIMES, signs, naming->rank);
+	if (times && lives && get(comms, NTH, signs, times - 1) == lives)
+		return lives;
+	set(comms, TIMES, signs, naming->rank, times + 1);
+	number = get(comms, NTH, signs, times);
 	if (number)
 		return number;
 	number = claim(comms, naming);
@@ -172,7 +191,26 @@ static uint32_t identify(struct gt_nccl_comms *comms,
 		number = add(comms, naming->nranks);
 	if (at(comms, number))
 		at(comms, number)->name = name_of(comms, naming, parent);
-	set(comms, kind, a, b, number);
+	set(comms, NTH, signs, times, number);
+	return number;
+}
+
+/*
+ * Returns the number of what a line names.  One that has ended may be said to
+ * have ended again, as when it is aborted and then destroyed.
+ */
+static uint32_t number_of(struct gt_nccl_comms *comms,
+			  const struct naming *naming)
+{
+	uint32_t number = get(comms, ADDRESS, comms->process, naming->address);
+	const struct gt_nccl_log_comm *comm;
+
+	if (!number && naming->ends)
+		number = get(comms, ENDED, comms->process, naming->address);
+	comm = at(comms, number);
+	if (naming->begins || !number ||
+	    (comm && comm->nranks != naming->nranks))
+		number = identify(comms, naming, number);
 	return number;
 }
 
@@ -195,12 +233,11 @@ void gt_nccl_comms_learn(struct gt_nccl_comms *comms, const char *message)
 
 	if (!read_naming(message, &naming))
 		return;
-	number = get(comms, ADDRESS, comms->process, naming.address);
-	comm = at(comms, number);
-	if (naming.begins || !number || (comm && comm->nranks != naming.nranks))
-		number = identify(comms, &naming);
+	number = number_of(comms, &naming);
 	set(comms, ADDRESS, comms->process, naming.address,
 	    naming.ends ? 0 : number);
+	set(comms, ENDED, comms->process, naming.address,
+	    naming.ends ? number : 0);
 	turn_to(comms, number);
 	comm = at(comms, number);
 	if (!comm)

@@ -4,10 +4,10 @@
  * A line names it seldom: by its address in a process, when it begins and ends.
  * Between, a thread's lines are of the one that it named last.  The addresses
  * of ranks belong together by commId; by the parent, the how manieth split and
- * the color where that is all that is told; or else by the how manieth of so
- * many ranks on so many machines it is for each rank.  Lines of other threads
- * are of the process's communicator if it has one alone, and otherwise of none
- * with a name.
+ * the color where that is all that is told; or else by how many ranks there are
+ * on how many machines; and by the how manieth such one it is for each rank.
+ * Lines of other threads are of the process's communicator if it has one alone,
+ * and otherwise of none with a name.
  */
 #ifndef GT_TOPO_NCCL_COMMS_H
 #define GT_TOPO_NCCL_COMMS_H

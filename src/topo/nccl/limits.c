@@ -1,14 +1,21 @@
 /*
  * The table of such variables.  What they do is told in NCCL's documentation
- * (docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html).
+ * (docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html); which values do
+ * it, as NCCL 2.30.7 reads them: ncclGetLevel() of graph/paths.cc, and where
+ * each NCCL_PARAM() is used.
  */
 #include "topo/nccl/limits.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/text.h"
+#include "topo/graph/path_kind.h"
 #include "topo/nccl/log.h"
+
+enum { MAX_CHANNELS = 64 }; /* that NCCL ever has */
 
 const struct gt_nccl_limit gt_nccl_limits[GT_NCCL_NLIMITS] = {
 	{"NCCL_P2P_DISABLE",
@@ -19,7 +26,8 @@ const struct gt_nccl_limit gt_nccl_limits[GT_NCCL_NLIMITS] = {
 			     "take the network inside a machine"},
 	{"NCCL_IB_DISABLE", "keeps NCCL from RDMA"},
 	{"NCCL_NET", "has NCCL take TCP sockets between machines"},
-	{"NCCL_NET_GDR_LEVEL", "keeps NCCL from GPUDirect RDMA"},
+	{"NCCL_NET_GDR_LEVEL", "keeps GPUs from GPUDirect RDMA with ports that "
+			       "are farther away"},
 	{"NCCL_NET_GDR_READ",
 	 "has what is sent over RDMA pass through the host's memory"},
 	{"NCCL_PXN_DISABLE", "keeps GPUs from the ports beside other GPUs"},
@@ -34,32 +42,58 @@ const struct gt_nccl_limit gt_nccl_limits[GT_NCCL_NLIMITS] = {
 	{"NCCL_GRAPH_FILE", "has NCCL take its channels from a file"},
 };
 
-static int is_one_of(const char *value, const char *const *words)
+/*
+ * Returns up to which kind of route a level lets GPUs and ports be reached.
+ * NCCL takes the words of kinds as they are written and, of old, numbers; any
+ * other text it passes over, as a level that lets all through does.
+ */
+static enum gt_path_kind read_level(const char *value)
 {
-	while (*words && strcmp(*words, value))
-		words++;
-	return !!*words;
+	static const enum gt_path_kind old[] = {GT_PATH_LOC, GT_PATH_PIX,
+						GT_PATH_PXB, GT_PATH_PHB};
+	unsigned long number;
+	int kind = 0;
+
+	while (kind < GT_NPATHKINDS &&
+	       strcmp(gt_path_kind_name((enum gt_path_kind)kind), value))
+		kind++;
+	if (kind < GT_NPATHKINDS)
+		return (enum gt_path_kind)kind;
+	if (!isdigit((unsigned char)*value))
+		return GT_PATH_SYS;
+	number = strtoul(value, NULL, 0);
+	return number < sizeof(old) / sizeof(old[0]) ? old[number]
+						     : GT_PATH_SYS;
 }
 
+/*
+ * What limits depends on the variable: NCCL compares with 1, with 0, or asks
+ * for anything but 0.  As it does, whole numbers may be hexadecimal or octal.
+ */
 static int limits(const char *variable, const char *value)
 {
-	static const char *const near[] = {"0", "LOC", "NVL", "PIX", NULL};
-	static const char *const never[] = {"0", "LOC", NULL};
-	const char *end = variable + strlen(variable);
+	long long number = strtoll(value, NULL, 0);
 
-	if (end - variable > 8 && !strcmp(end - 8, "_DISABLE"))
-		return atoi(value) > 0;
-	if (!strcmp(variable, "NCCL_P2P_LEVEL"))
-		return is_one_of(value, near);
-	if (!strcmp(variable, "NCCL_NET_GDR_LEVEL"))
-		return is_one_of(value, never);
+	if (!strcmp(variable, "NCCL_P2P_DISABLE") ||
+	    !strcmp(variable, "NCCL_SHM_DISABLE"))
+		return number == 1;
+	if (!strcmp(variable, "NCCL_IB_DISABLE") ||
+	    !strcmp(variable, "NCCL_PXN_DISABLE"))
+		return number != 0;
+	if (!strcmp(variable, "NCCL_P2P_LEVEL") ||
+	    !strcmp(variable, "NCCL_NET_GDR_LEVEL"))
+		return read_level(value) < GT_PATH_PXB;
 	if (!strcmp(variable, "NCCL_NET"))
-		return !strcmp(value, "Socket");
+		return !strcasecmp(value, "Socket");
 	if (!strcmp(variable, "NCCL_NVLS_ENABLE") ||
 	    !strcmp(variable, "NCCL_NET_GDR_READ"))
-		return !strcmp(value, "0");
+		return *value && !number;
 	if (!strcmp(variable, "NCCL_BUFFSIZE"))
-		return atoll(value) > 0 && atoll(value) < 4 << 20;
+		return number > 0 && number < 4 << 20;
+	if (!strcmp(variable, "NCCL_MAX_NCHANNELS"))
+		return *value && number < MAX_CHANNELS;
+	if (!strcmp(variable, "NCCL_MAX_CTAS"))
+		return number > 0 && number < MAX_CHANNELS;
 	return *value != '\0';
 }
 

@@ -346,7 +346,7 @@ static void gt_nccl_log_finish(struct gt_nccl_logger *logger)
 	logger->log->comms =
 		(const struct gt_nccl_log_comm *const *)comms->list;
 	logger->log->ncomms = comms->n;
-	logger->log->nleft_out += comms->nleft_out;
+	logger->log->ncomms_left_out = comms->nleft_out;
 }
 
 int gt_nccl_log_read(const char *name, const char *text, size_t len,

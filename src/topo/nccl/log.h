@@ -72,7 +72,8 @@ struct gt_nccl_log {
 	uint32_t nenv;
 	struct gt_nccl_said warnings[GT_NCCL_LOG_WARNINGS];
 	uint32_t nwarnings;
-	uint64_t nleft_out; /* what did not fit, of anything above */
+	uint64_t ncomms_left_out;
+	uint64_t nleft_out; /* lines that did not fit, of anything above */
 };
 
 /*

@@ -126,6 +126,25 @@ static int gt_synth_model_find(const char *word)
 	return 0;
 }
 
+/* A word that is no thing may be meant as a model, or as a whole machine. */
+static int gt_synth_unknown(struct gt_synth_reader *r, const char *at,
+			    const char *word)
+{
+	char models[256] = "";
+	size_t len = 0;
+
+	for (int i = 0; gt_synth_models[i].name && len < sizeof(models); i++)
+		len += (size_t)snprintf(models + len, sizeof(models) - len,
+					"%s%s", i ? ", " : "",
+					gt_synth_models[i].name);
+	return gt_synth_wrong(
+		r, at,
+		"'%s' is none of numa, switch, gpu, nic, nor a "
+		"model: %s; gtopo show --list has whole machines, "
+		"such as gb200-tray",
+		word, models);
+}
+
 static int gt_synth_cpu_find(const char *word)
 {
 	for (int i = 0; gt_synth_cpus[i].name; i++)
@@ -244,10 +263,11 @@ static int gt_synth_item(struct gt_synth_reader *r, struct gt_synth_item *item)
 		kind = GT_SYNTH_GPU;
 		item->opts[GT_SYNTH_MODEL] = model;
 	}
+	if (kind == GT_NSYNTHKINDS && !*word)
+		return gt_synth_wrong(
+			r, at, "'%s' is none of numa, switch, gpu, nic", at);
 	if (kind == GT_NSYNTHKINDS)
-		return gt_synth_wrong(r, at,
-				      "'%s' is none of numa, switch, gpu, nic",
-				      *word ? word : at);
+		return gt_synth_unknown(r, at, word);
 	item->kind = (enum gt_synth_kind)kind;
 	item->count = (uint32_t)count;
 	gt_synth_skip(r);

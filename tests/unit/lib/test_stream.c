@@ -142,11 +142,21 @@ static int fake_register(struct gt_engine *engine, uint32_t rank,
 	return GT_OK;
 }
 
+/* The driver fails when it is asked about a scalar of 3. */
+static int fake_owns(const struct gt_engine *engine, uint32_t rank,
+		     const void *buffer, uint64_t bytes, struct gt_err *err)
+{
+	(void)engine, (void)rank, (void)bytes;
+	if (*(const float *)buffer == 3)
+		return gt_err_set(err, GT_ESYS, NULL, "the driver is gone");
+	return GT_OK;
+}
+
 static int fake_prepare_premul(struct gt_engine *engine, struct gt_err *err)
 {
 	(void)engine;
 	if (fake.refuses)
-		return gt_err_set(err, GT_ESYS, NULL, "no memory");
+		return gt_err_set(err, GT_ESYS, NULL, "no memory of GPU 10");
 	fake.premuls++;
 	return GT_OK;
 }
@@ -180,6 +190,7 @@ const struct gt_engine_ops *gt_engine_find(const char *name)
 		.await = fake_await,
 		.watch = fake_watch,
 		.device = fake_device,
+		.owns = fake_owns,
 		.prepare_premul = fake_prepare_premul,
 		.register_buffer = fake_register,
 		.deregister_buffer = fake_deregister,
@@ -542,7 +553,8 @@ static void test_register_breaks(void **state)
 static void test_premul(void **state)
 {
 	struct gtopo_comm *comm = make(60000);
-	const float two = 2;
+	const float two = 2, three = 3;
+	char message[64];
 	enum gtopo_op op;
 
 	(void)state;
@@ -555,6 +567,13 @@ static void test_premul(void **state)
 	assert_int_equal(gtopo_op_create_premul(comm, 0, &two, GTOPO_FLOAT,
 						GTOPO_SCALAR_HOST, &op),
 			 GTOPO_ESYSTEM);
+	gtopo_comm_message(comm, message, sizeof(message));
+	assert_string_equal(message, "no memory of GPU 10");
+	assert_int_equal(gtopo_op_create_premul(comm, 0, &three, GTOPO_FLOAT,
+						GTOPO_SCALAR_DEVICE, &op),
+			 GTOPO_ESYSTEM);
+	gtopo_comm_message(comm, message, sizeof(message));
+	assert_string_equal(message, "the driver is gone");
 	assert_int_equal(gtopo_comm_state(comm), GTOPO_OK);
 	drop(comm);
 }
