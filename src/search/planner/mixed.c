@@ -1,34 +1,15 @@
-/* Makes nodes even, and words for those that are not. */
+/* Makes nodes even, and says why where that cannot be. */
 #include "search/planner/mixed.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/text.h"
 #include "search/planner/job_bound.h"
+#include "search/planner/unlike.h"
 #include "topo/cluster/cluster.h"
 #include "topo/graph/topo.h"
-
-enum { NAME_MAX_BYTES = 512 };
-
-/* Append "node x7", "nodes x7 and 2 more": those of a kind. */
-static void put_nodes(const struct gt_cluster *cluster, uint32_t kind,
-		      struct gt_buf *out)
-{
-	uint32_t more = cluster->kinds[kind].nnodes - 1;
-	char name[NAME_MAX_BYTES] = "";
-
-	for (uint32_t i = 0; i < cluster->nruns && !*name; i++)
-		if (cluster->runs[i].kind == kind)
-			gt_cluster_node_name(cluster, cluster->runs[i].first,
-					     name, sizeof(name));
-	gt_buf_printf(out, "node%s '%s'", gt_plural(more + 1), name);
-	if (more)
-		gt_buf_printf(out, " and %" PRIu32 " more", more);
-}
 
 static int has_gpu(const struct gt_topo *topo, const char *id)
 {
@@ -67,7 +48,7 @@ static int check_gpus(const struct gt_cluster *cluster,
 		} else if (!lost) {
 			lost = gpu->id;
 			several = cluster->kinds[kind].nnodes > 1;
-			put_nodes(cluster, kind, &nodes);
+			gt_unlike_put_nodes(cluster, kind, &nodes);
 		}
 	}
 	if (nodes.failed || rest.failed)
@@ -107,35 +88,4 @@ int gt_mixed_even(const struct gt_cluster *cluster, const char *gpus,
 			   costs.len ? costs.text : "");
 	gt_buf_release(&costs);
 	return told ? told : rc;
-}
-
-int gt_mixed_words(const struct gt_cluster *cluster,
-		   const struct gt_cluster *even, struct gt_arena *arena,
-		   const char **words, struct gt_err *err)
-{
-	const struct gt_cluster_kind *base = &even->kinds[0];
-	struct gt_buf out = GT_BUF_INIT;
-	int rc = GT_OK;
-
-	*words = NULL;
-	for (uint32_t k = 0; k < cluster->nkinds; k++) {
-		const struct gt_cluster_kind *kind = &cluster->kinds[k];
-
-		if (!strcmp(gt_topo_digest(kind->topo),
-			    gt_topo_digest(base->topo)))
-			continue;
-		if (out.len)
-			gt_buf_puts(&out, "; ");
-		put_nodes(cluster, k, &out);
-		gt_buf_printf(&out,
-			      " of %s: 'gtopo diff %s %s' tells what is "
-			      "less",
-			      kind->file, base->file, kind->file);
-	}
-	if (out.len && !out.failed)
-		*words = gt_arena_strdup(arena, out.text);
-	if (out.failed || (out.len && !*words))
-		rc = gt_err_nomem(err);
-	gt_buf_release(&out);
-	return rc;
 }
