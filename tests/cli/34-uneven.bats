@@ -219,6 +219,32 @@ GB/s, like 'good' 386.3"
 	[[ $out == *"a second link left–right: 1.75x, 1.60417 GB/s busbw"* ]]
 }
 
+@test "the GPUs that gtopo says to name can be named, however many nodes" {
+	cp "$xml/dgx-h100.xml" good.xml
+	python3 - <<-'END'
+		import re
+		text = open("good.xml").read()
+		gpu = re.search(r"<pci[^>]*>\s*<gpu.*?</gpu>\s*</pci>", text, re.S)
+		text = text[:gpu.start()] + text[gpu.end():]
+		number = iter(range(7))
+		text = re.sub(r'<gpu dev="\d" sm="90" rank="\d"',
+			      lambda m: '<gpu dev="{0}" sm="90" rank="{0}"'.format(
+				      next(number)), text)
+		open("lost.xml", "w").write(text)
+	END
+	# Without the lost ones few enough are left to be searched otherwise.
+	sick lost.xml | sed 's/149/139/' >c.xml
+	run_split gtopo search c.xml
+	[ "$status" -eq 2 ]
+	gpus=$(sed -n 's/.* by --gpus \([^;]*\);.*/\1/p' <<<"$err")
+	[[ $gpus == 0000:43:00.0,* ]]
+	run_split gtopo search -q --budget 1ms --gpus "$gpus" -o plan c.xml
+	want 0 ""
+	run_split gtopo search --gpus 7 c.xml
+	want 2 "gtopo search: --gpus: '7' is no GPU of this machine; write 0-3, \
+GPU0,GPU2 or bus ids, which gtopo paths shows; that is node 'gpu117'"
+}
+
 @test "--explain of a fleet names the sick node, wherever the file has it" {
 	cp "$xml/dgx-h100.xml" good.xml
 	sed '0,/speed="400000"/s//speed="100000"/' good.xml >port.xml

@@ -28,6 +28,55 @@ static uint32_t find_lacking(const struct gt_cluster *cluster, const char *id)
 	return GT_NONE;
 }
 
+/* Has the GPU the same number in all nodes? */
+static int has_one_number(const struct gt_cluster *cluster,
+			  const struct gt_node *gpu)
+{
+	for (uint32_t k = 0; k < cluster->nkinds; k++) {
+		const struct gt_topo *topo = cluster->kinds[k].topo;
+
+		for (uint32_t i = 0; i < gt_topo_ngpus(topo); i++) {
+			const struct gt_node *other =
+				gt_topo_node(topo, gt_topo_gpu(topo, i));
+
+			if (!strcmp(other->id, gpu->id) &&
+			    other->dev != gpu->dev)
+				return 0;
+		}
+	}
+	return 1;
+}
+
+/*
+ * Append the GPUs that all nodes have, for --gpus: a node that has lost one may
+ * number those after it anew, and then bus ids alone mean the same everywhere.
+ */
+static void put_common(const struct gt_cluster *cluster,
+		       const struct gt_topo *even, struct gt_buf *out)
+{
+	struct gt_buf ids = GT_BUF_INIT;
+	size_t begin = out->len;
+	int numbered = 1;
+
+	for (uint32_t i = 0; i < gt_topo_ngpus(even); i++) {
+		const struct gt_node *gpu =
+			gt_topo_node(even, gt_topo_gpu(even, i));
+
+		if (find_lacking(cluster, gpu->id) != GT_NONE)
+			continue;
+		numbered &= has_one_number(cluster, gpu);
+		gt_buf_printf(out, "%s%d", out->len > begin ? "," : "",
+			      gpu->dev);
+		gt_buf_printf(&ids, "%s%s", ids.len ? "," : "", gpu->bus_id);
+	}
+	if (!numbered) {
+		out->len = begin;
+		gt_buf_puts(out, gt_buf_text(&ids));
+	}
+	out->failed |= ids.failed;
+	gt_buf_release(&ids);
+}
+
 /* Refuse to plan for all GPUs where a kind of nodes lacks one. */
 static int check_gpus(const struct gt_cluster *cluster,
 		      const struct gt_cluster *even, struct gt_err *err)
@@ -42,25 +91,25 @@ static int check_gpus(const struct gt_cluster *cluster,
 			gt_topo_node(topo, gt_topo_gpu(topo, i));
 		uint32_t kind = find_lacking(cluster, gpu->id);
 
-		if (kind == GT_NONE) {
-			gt_buf_printf(&rest, "%s%d", rest.len ? "," : "",
-				      gpu->dev);
-		} else if (!lost) {
+		if (kind != GT_NONE && !lost) {
 			lost = gpu->id;
 			several = cluster->kinds[kind].nnodes > 1;
 			gt_unlike_put_nodes(cluster, kind, &nodes);
 		}
 	}
+	if (lost)
+		put_common(cluster, topo, &rest);
 	if (nodes.failed || rest.failed)
 		rc = gt_err_nomem(err);
 	else if (lost)
 		rc = gt_err_set(err, GT_EINPUT, cluster->source,
 				"%s %s no '%s', which others have: take %s out "
-				"of the file, or let all do without by --gpus "
-				"%s",
+				"of the file%s%s",
 				nodes.text, several ? "have" : "has", lost,
 				several ? "them" : "it",
-				rest.len ? rest.text : "LIST");
+				rest.len ? ", or let all do without by --gpus "
+					 : "",
+				gt_buf_text(&rest));
 	gt_buf_release(&nodes);
 	gt_buf_release(&rest);
 	return rc;

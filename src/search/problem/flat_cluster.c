@@ -31,17 +31,23 @@ static int gt_flat_node_ranks(struct gt_flat_cluster *flat, uint32_t node,
 	const uint32_t *list;
 	uint32_t n;
 	const char *text;
-	int rc = gt_gpu_list_read(topo, gpus, flat->arena, &list, &n, err);
+	struct gt_err why;
+	int rc;
 
+	gt_err_init(&why);
+	gt_cluster_node_name(flat->cluster, node, name, sizeof(name));
+	rc = gt_gpu_list_read(topo, gpus, flat->arena, &list, &n, &why);
+	if (rc == GT_EINPUT)
+		return gt_err_set(err, rc, why.where, "%s; that is node '%s'",
+				  why.text, name);
 	if (rc)
-		return rc;
+		return gt_err_set(err, rc, why.where, "%s", why.text);
 	if (flat->fabric.nranks + n > flat->max_ranks)
 		return gt_err_set(err, GT_EINPUT, flat->cluster->source,
 				  "nodes or switches are not all alike, which "
 				  "is searched up to %u GPUs; name fewer with "
 				  "--gpus",
 				  flat->max_ranks);
-	gt_cluster_node_name(flat->cluster, node, name, sizeof(name));
 	text = gt_arena_strdup(flat->arena, name);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct gt_node *gpu = gt_topo_node(topo, list[i]);
