@@ -1,6 +1,8 @@
 /* gtopo compare: which of two plans or reports is faster, size by size. */
 #include "cli/common/command.h"
 
+#include <string.h>
+
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -62,6 +64,21 @@ static int draw(const struct gt_comparison *comparison, struct gt_arena *arena,
 	return GT_OK;
 }
 
+/* Times of GPUs and of CPUs tell machines apart, not plans. */
+static void warn_devices(const struct gt_cmd_args *args,
+			 const struct gt_comparison *comparison)
+{
+	const char *a = gt_compare_device(&comparison->sides[0]);
+	const char *b = gt_compare_device(&comparison->sides[1]);
+
+	if (a && b && strcmp(a, b))
+		gt_cmd_warn(args,
+			    "A's times are of %s, B's of %s: what differs is "
+			    "the machine; 'gtopo run --device cuda' measures "
+			    "GPUs",
+			    a, b);
+}
+
 static int cmd_compare(const struct gt_cmd_args *args, struct gt_err *err)
 {
 	const struct gt_compare_opts *opts = args->opts;
@@ -75,7 +92,15 @@ static int cmd_compare(const struct gt_cmd_args *args, struct gt_err *err)
 	if (!rc && opts->json && opts->svg)
 		rc = gt_err_set(err, GT_EINPUT, NULL,
 				"--json and --svg: one at a time");
-	if (!rc && opts->svg)
+	if (!rc && comparison.sides[0].is_job && (opts->json || opts->svg))
+		rc = gt_err_set(err, GT_EINPUT, NULL,
+				"--json and --svg are for plans and runs; of "
+				"jobs there is a table");
+	if (!rc)
+		warn_devices(args, &comparison);
+	if (!rc && comparison.sides[0].is_job)
+		gt_compare_job_text(&comparison, &out);
+	else if (!rc && opts->svg)
 		rc = draw(&comparison, arena, &out, err);
 	else if (!rc && opts->json)
 		gt_compare_json(&comparison, &out);

@@ -15,7 +15,7 @@
 #include "topo/cluster/cluster.h"
 
 struct gt_diff_opts {
-	int json;
+	int json, all;
 	int colour;
 	const char *expect;
 	const char *ignore;
@@ -29,6 +29,8 @@ static const struct gt_opt gt_diff_opts[] = {
 	{GT_OPT_TEXT, 0, "ignore", "LIST",
 	 offsetof(struct gt_diff_opts, ignore),
 	 "differences to ignore: firmware,driver,...", 0, 0},
+	{GT_OPT_FLAG, 0, "all", NULL, offsetof(struct gt_diff_opts, all),
+	 "tell all findings of a different kind of machine, too", 0, 0},
 	{GT_OPT_FLAG, 0, "json", NULL, offsetof(struct gt_diff_opts, json),
 	 "write JSON", 0, 0},
 	GT_OPT_COLOUR(struct gt_diff_opts, colour),
@@ -84,7 +86,8 @@ static int gt_diff_on_clusters(const struct gt_cmd_args *args,
 	const struct gt_diff_opts *opts = args->opts;
 	struct gt_diff_clusters ask = {files,      n,
 				       ignore,     (uint32_t)opts->nodes,
-				       opts->json, gt_diff_has_colour(args)};
+				       opts->json, gt_diff_has_colour(args),
+				       opts->all};
 	struct gt_buf text = GT_BUF_INIT;
 	uint32_t nfindings = 0;
 	int rc = gt_diff_clusters(&ask, &text, &nfindings, err);
@@ -119,6 +122,7 @@ static int gt_diff_on(const struct gt_cmd_args *args, struct gt_arena *arena,
 					 .nfiles = n,
 					 .expected = opts->expect != NULL,
 					 .ignore = ignore,
+					 .all = opts->all,
 					 .nnodes = (uint32_t)opts->nodes},
 		&fleet, err);
 	if (rc)

@@ -62,10 +62,31 @@ static int gt_fuse_usable(const struct gt_fuse_opts *opts, struct gt_err *err)
 	return GT_OK;
 }
 
+/* What is left out is told at once, and counted for the end. */
+struct skipping {
+	const struct gt_cmd_args *args;
+	uint32_t n;
+	struct gt_err first;
+};
+
+static void tell_skipped(void *arg, const struct gt_err *why)
+{
+	struct skipping *skipping = arg;
+	char words[sizeof(why->where) + sizeof(why->text)];
+
+	gt_err_words(why, words, sizeof(words));
+	gt_cmd_warn(skipping->args, "%s", words);
+	if (!skipping->n++)
+		skipping->first = *why;
+}
+
 static int cmd_fuse(const struct gt_cmd_args *args, struct gt_err *err)
 {
 	const struct gt_fuse_opts *opts = args->opts;
+	struct skipping skipping = {.args = args};
 	struct gt_fuse fuse = {
+		.skipped = tell_skipped,
+		.arg = &skipping,
 		.files = (const char *const *)args->operands,
 		.nfiles = (uint32_t)args->noperands,
 		.beside = args->out,
@@ -83,7 +104,13 @@ static int cmd_fuse(const struct gt_cmd_args *args, struct gt_err *err)
 		rc = gt_fleet_ignore(opts->ignore, &fuse.ignore, err);
 	if (!rc)
 		rc = gt_fuse_write(&fuse, &text, err);
-	return gt_cmd_write(args, &text, rc, err);
+	rc = gt_cmd_write(args, &text, rc, err);
+	if (!rc && skipping.n)
+		rc = gt_err_set(err, GT_ENO, skipping.first.where,
+				"cannot be read; %u of %u files are left out "
+				"of the cluster, which has the others",
+				skipping.n, fuse.nfiles);
+	return rc;
 }
 
 const struct gt_cmd gt_cmd_fuse = {

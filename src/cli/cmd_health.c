@@ -87,7 +87,8 @@ struct gt_health {
 	struct gt_buf machine;         /* XML */
 	char host[GT_HEALTH_HOST_MAX]; /* "" if it is not known */
 	struct gt_lint lint;
-	unsigned may_differ;    /* properties that gtopo diff is not to tell */
+	unsigned may_differ; /* properties that gtopo diff is not to tell */
+	int may_lack_gpus;
 	const char *files[2];   /* what is expected, this machine; fleet's */
 	struct gt_fleet *fleet; /* NULL: nothing is expected */
 	struct gt_reach_finding *reach;
@@ -134,8 +135,13 @@ static int gt_health_is_bad(const struct gt_health *health, int fail_on)
 	       gt_lint_fails(&health->lint, (enum gt_lint_fail_on)fail_on);
 }
 
+/* Words of --ignore after those of properties. */
+enum { WORD_NVLINK = GT_NPROPS, WORD_NO_GPU, NWORDS };
+
 static const char *gt_health_word(int i)
 {
+	if (i == WORD_NO_GPU)
+		return "no-gpu";
 	return i < GT_NPROPS ? gt_prop_name((enum gt_prop)i) : "nvlink";
 }
 
@@ -144,14 +150,17 @@ static void gt_health_may_differ(int i, void *arg)
 	struct gt_health *health = arg;
 
 	/* gt_fleet_ignore() counts as gt_health_word() does. */
-	health->may_differ |= 1u << i;
+	if (i == WORD_NO_GPU)
+		health->may_lack_gpus = 1;
+	else
+		health->may_differ |= 1u << i;
 }
 
 static int gt_health_ignore(struct gt_health *health,
 			    char ignored[GT_NLINTRULES], struct gt_err *err)
 {
 	const struct gt_health_opts *opts = health->args->opts;
-	struct gt_lint_words words = {.n = GT_NPROPS + 1,
+	struct gt_lint_words words = {.n = NWORDS,
 				      .name = gt_health_word,
 				      .take = gt_health_may_differ,
 				      .arg = health};
@@ -232,6 +241,45 @@ static int gt_health_print_metrics(const struct gt_health *health,
 	return rc;
 }
 
+/*
+ * Whoever asks whether a server is fit for jobs of GPUs has GPUs there, unless
+ * the expected machine says otherwise; lint tells of those on the bus that do
+ * not answer.
+ */
+static int gt_health_miss_gpus(struct gt_health *health, struct gt_err *err)
+{
+	const struct gt_health_opts *opts = health->args->opts;
+	struct gt_reach_finding *finding;
+	struct gt_topo *topo;
+	int has;
+
+	if (opts->expect || health->may_lack_gpus ||
+	    gt_lint_worst(&health->lint) == GT_LINT_ERROR ||
+	    gt_topo_parse(gt_health_name, health->machine.text,
+			  health->machine.len, GT_RATES_LINE, &topo, NULL))
+		return GT_OK;
+	has = gt_topo_ngpus(topo) > 0;
+	gt_topo_free(topo);
+	if (has)
+		return GT_OK;
+	finding = gt_arena_alloc(health->arena, sizeof(*finding));
+	if (!finding)
+		return gt_err_nomem(err);
+	*finding = (struct gt_reach_finding){
+		.next = health->reach,
+		.kind = "no-gpu",
+		.from = "host",
+		.to = "host",
+		.text = gt_arena_printf(
+			health->arena,
+			"%s: no GPU is there, neither on the PCI bus nor for "
+			"the driver; look at its power and cables, or say "
+			"--ignore no-gpu of a server without",
+			*health->host ? health->host : gt_health_name)};
+	health->reach = finding;
+	return finding->text ? GT_OK : gt_err_nomem(err);
+}
+
 /* Write it in the format that is asked for. */
 static int gt_health_write(const struct gt_health *health, struct gt_err *err)
 {
@@ -279,6 +327,8 @@ static int gt_health_look(struct gt_health *health, struct gt_err *err)
 		health->lint.host = health->host;
 	gt_lint_leave_out(&health->lint, ignored);
 	rc = gt_health_compare(health, err);
+	if (!rc)
+		rc = gt_health_miss_gpus(health, err);
 	if (rc)
 		return rc;
 	rc = gt_health_write(health, err);

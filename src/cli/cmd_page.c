@@ -51,6 +51,26 @@ static int check_stdin(const struct gt_page_query *ask, struct gt_err *err)
 			  "once, and has to be a file");
 }
 
+/* The page is there, but it is not of all files: name those that are not. */
+static int report_unread(const struct gt_cmd_args *args,
+			 const struct gt_buf *unread, struct gt_err *err)
+{
+	const char *line = gt_buf_text(unread);
+	int n = (int)strcspn(line, "\n");
+
+	if (!*line)
+		return GT_OK;
+	for (const char *next = line + n + 1; *next;) {
+		int len = (int)strcspn(next, "\n");
+
+		gt_cmd_warn(args, "%.*s", len, next);
+		next += len + 1;
+	}
+	return gt_err_set(err, GT_ENO, NULL,
+			  "%.*s; the page says so, and shows the others", n,
+			  line);
+}
+
 static int cmd_page(const struct gt_cmd_args *args, struct gt_err *err)
 {
 	const struct gt_page_opts *opts = args->opts;
@@ -61,16 +81,21 @@ static int cmd_page(const struct gt_cmd_args *args, struct gt_err *err)
 				    .report = opts->report,
 				    .trace = opts->trace};
 	struct gt_arena *arena = gt_arena_new();
-	struct gt_buf out = GT_BUF_INIT;
+	struct gt_buf out = GT_BUF_INIT, unread = GT_BUF_INIT;
 	int rc = arena ? GT_OK : gt_err_nomem(err);
 
 	if (!rc && opts->expect)
 		rc = gt_reference_find(opts->expect, arena, &ask.expect, err);
 	if (!rc)
 		rc = check_stdin(&ask, err);
+	ask.unread = &unread;
 	if (!rc)
 		rc = gt_page(&ask, &out, err);
+	out.failed |= unread.failed;
 	rc = gt_cmd_write(args, &out, rc, err);
+	if (!rc)
+		rc = report_unread(args, &unread, err);
+	gt_buf_release(&unread);
 	gt_arena_free(arena);
 	return rc;
 }

@@ -389,3 +389,16 @@ $'\e[1;31m1 differs\e[0m: \e[1mnarrow\e[0m'* ]]
 	grep -q '"rule": "unreadable"' differ.json
 	grep -q '"rule": "nvlink"' links.json
 }
+
+@test "different kinds of machines: a line says so, and the rest is on request" {
+	xml=$GTOPO_SRC/share/xml
+	run_split gtopo diff "$xml/dgx-1v.xml" "$xml/dgx-h100.xml"
+	[ "$status" -eq 1 ]
+	[[ $(head -1 <<<"$out") == "$xml/dgx-h100.xml: a different kind of machine: 8 GPUs of 0x10de:0x2330 where the norm has 8 GPUs of 0x10de:0x1db1; "*" differences, of which 6 follow ('gtopo diff --all' tells all)" ]]
+	[ "$(wc -l <<<"$out")" -eq 8 ]
+	n=$(sed -n '1s/.*; \([0-9]*\) differences.*/\1/p' <<<"$out")
+	run_split gtopo diff --all "$xml/dgx-1v.xml" "$xml/dgx-h100.xml"
+	[ "$(wc -l <<<"$out")" -eq "$((n + 1))" ]
+	[ "$(gtopo diff --json "$xml/dgx-1v.xml" "$xml/dgx-h100.xml" |
+		grep -c '"rule"')" -eq "$n" ]
+}

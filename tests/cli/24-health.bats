@@ -217,3 +217,18 @@ sane() {
 	grep -Fx 'gtopo_health_healthy 1' "$BATS_TEST_TMPDIR/gtopo.prom"
 	gtopo health --format json "${args[@]}" | grep -q '"healthy": true'
 }
+
+@test "a server without a GPU is not healthy, unless it should have none" {
+	mkdir -p empty/sys empty/proc
+	run_split gtopo health --root empty
+	[ "$status" -eq 1 ]
+	[[ $out == *": no GPU is there, neither on the PCI bus nor for the driver; look at its power and cables, or say --ignore no-gpu of a server without" ]]
+	gtopo health --json --root empty >json || [ $? -eq 1 ]
+	grep -q '"healthy": false' json
+	grep -q '"rule": "no-gpu"' json
+	follows health-1 json
+	run_split gtopo health --ignore no-gpu --root empty
+	want 0 ""
+	run_split gtopo health --fail-on never --root empty
+	[ "$status" -eq 0 ]
+}

@@ -108,7 +108,7 @@ machine 'gtopo search' has --nodes, and a node of a cluster file a count"
 	want 2 "gtopo fuse: --nets: 'x y' is no list such as '0,3-6' or 'mlx5_0,mlx5_3'"
 	run_split gtopo fuse --leaf 2 --oversubscription 0 nodes/gpu01.xml
 	want 2 "gtopo fuse: --oversubscription: '0' is no ratio such as '3/2'"
-	run_split gtopo fuse nodes/gpu01.xml nodes/gone.xml
+	run_split gtopo fuse nodes/gone.xml
 	want 2 "gtopo fuse: nodes/gone.xml: cannot open: No such file or directory"
 }
 
@@ -128,4 +128,22 @@ machine 'gtopo search' has --nodes, and a node of a cluster file a count"
 	want 0 ""
 	run_split gtopo show c.xml
 	want 0 ""
+}
+
+@test "a broken file is named, and the others make the cluster" {
+	echo '<system version="1"' >nodes/gpu02.xml
+	run_split gtopo fuse -o cluster.xml nodes/gpu*.xml nodes/none.xml
+	[ "$status" -eq 1 ]
+	[[ $err == *"nodes/gpu02.xml:"*"nodes/none.xml: "*"2 of 6 files are left out of the cluster, which has the others"* ]]
+	grep -q 'names="gpu\[01,03\]"' cluster.xml
+	grep -q 'names="gpu05"' cluster.xml
+	gtopo lint cluster.xml
+	run_split gtopo fuse -q nodes/gpu02.xml nodes/gpu01.xml
+	[ "$status" -eq 1 ]
+	[[ $out == *'names="gpu01"'* && $err == *"nodes/gpu02.xml:"*"1 of 2 files are left out"* ]]
+	run_split gtopo fuse nodes/gpu02.xml nodes/none.xml
+	[ "$status" -eq 2 ]
+	[[ -z $out && $err == *"none of the files can be read" ]]
+	run_split gtopo fuse nodes/gpu02.xml
+	[[ "$status$(wc -l <<<"$err")" == 21 ]]
 }

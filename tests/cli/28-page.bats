@@ -16,7 +16,7 @@ page() {
 	local file=$1
 	shift
 	run_split gtopo page -o "$file" "$@"
-	want 0 ""
+	want "${page_status:-0}" "${page_says:-}"
 	[ "$(wc -c <"$file")" -lt 409600 ]
 	python3 - "$file" <<-'END'
 	import sys, xml.etree.ElementTree as tree
@@ -84,7 +84,8 @@ has_picture() {
 	done
 	sed -i '0,/link_width="16"/s//link_width="8"/' node02.xml node04.xml
 	echo none >node05.xml
-	page fleet.html node0?.xml
+	page_status=1 page_says="gtopo page: node05.xml:1:1: start tag expected, '<' not found; the \
+page says so, and shows the others" page fleet.html node0?.xml
 	grep -q '<span class="badge bad">3 servers differ</span>' fleet.html
 	grep -q '<h3 class="good">2 as the norm</h3>' fleet.html
 	grep -q '<p class="files">node\[01,03\]</p>' fleet.html
@@ -240,4 +241,19 @@ a file"
 	drawn 2 '"ts":1e300,"dur":1'
 	[[ $err == *"has no steps of a run"* ]]
 	drawn 2 '"ts":0,"dur":1e308'
+}
+
+@test "a file that cannot be read is named, and the page has the others" {
+	cd "$BATS_TEST_TMPDIR"
+	cp "$GTOPO_SRC/share/xml/dgx-1v.xml" a.xml
+	cp a.xml b.xml
+	echo '<system version="1"' >broken.xml
+	run_split gtopo page -o page.html a.xml broken.xml b.xml none.xml
+	[ "$status" -eq 1 ]
+	[[ $err == *"none.xml: "* ]]
+	[[ $err == *"broken.xml:"*"; the page says so, and shows the others"* ]]
+	grep -q '2 as the norm' page.html
+	grep -q 'broken.xml:[0-9]' page.html
+	run_split gtopo page -o page.html a.xml b.xml
+	want 0 ""
 }

@@ -282,3 +282,25 @@ host and one of the virtual machine"
 	run_split gtopo export --to dot --map map.txt "$xml"
 	want 2 "gtopo export: --map 'map.txt' is for --to vm"
 }
+
+@test "dot: no rate is made up, and slow links are not 0" {
+	cd "$BATS_TEST_TMPDIR"
+	xml=$GTOPO_SRC/share/xml
+	gtopo search -q --algo ring -o ring.json "$xml/dgx-1v.xml"
+	gtopo export --to dot ring.json | grep -q 'label="allreduce: 120 GB/s busbw"'
+	# An imported plan has no proof, and so no rate.
+	gtopo export --to msccl -o algo.xml ring.json
+	gtopo import -q --topology "$xml/dgx-1v.xml" -o plan.json algo.xml
+	gtopo export --to dot plan.json >plan.dot
+	grep -q 'label="allreduce";' plan.dot
+	[ "$(grep -cE '[ "]0 GB/s' plan.dot)" -eq 0 ]
+	sed 's/speed="400000"/speed="100"/' "$xml/dgx-h100.xml" >slow.xml
+	cat >cluster.xml <<-END
+		<cluster version="1"><node file="slow.xml" nets="0,3" count="4"/>
+		<fabric><level/></fabric></cluster>
+	END
+	gtopo show --dot cluster.xml >cluster.dot
+	grep -q 'tooltip="0.0125 GB/s each way", label="0.0125"' cluster.dot
+	run_split gtopo show slow.xml
+	[[ $out == *"NET0 mlx5_0 0.0125 GB/s"* ]]
+}

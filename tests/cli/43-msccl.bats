@@ -106,3 +106,15 @@ and so does the plan"
 	[ "$status" -eq 2 ]
 	[[ $output == *"532 channels in one thread block; MSCCL++ takes 64 on 16"* ]]
 }
+
+@test "what is no algorithm, or no machine, is told what it is" {
+	xml=$GTOPO_SRC/share/xml
+	run_split gtopo import --topology "$xml/dgx-1v.xml" "$xml/2x-dgx-h100.xml"
+	want 2 "gtopo import: $xml/2x-dgx-h100.xml:5:1: is a cluster file, not an \
+algorithm of MSCCL or MSCCL++; 'gtopo search' plans for it"
+	run_split gtopo import --topology "$xml/dgx-1v.xml" "$xml/dgx-1v.xml"
+	[[ "$status $err" == "2 "*"is a topology, not an algorithm"* ]]
+	run_split gtopo import --topology "$xml/2x-dgx-h100.xml" "$xml/dgx-1v.xml"
+	want 2 "gtopo import: $xml/2x-dgx-h100.xml:5:1: is a cluster file, where one \
+machine's topology is needed; name the file of one of its nodes"
+}

@@ -77,7 +77,7 @@ report() {
 	want 2 "gtopo compare: b.json: has no collective, size and type in common with 'a.json'"
 	echo '{"schema": "gtopo.lint/1"}' >c.json
 	run_split gtopo compare a.json c.json
-	want 2 "gtopo compare: c.json: is neither a plan nor a report; 'gtopo run --json' writes reports"
+	want 2 "gtopo compare: c.json: is neither a plan nor a report; 'gtopo run --json' writes reports, 'gtopo search --job JOB --json' those of jobs"
 	[ -z "$out" ]
 	run_split gtopo compare a.json
 	[ "$status" -eq 2 ]
@@ -98,7 +98,7 @@ report() {
 	gtopo search --algo ring -o ring.json "$xml/dgx-1v.xml"
 	gtopo compare ring.json ring.json | tail -n +3 >files.txt
 	gtopo compare - ring.json <ring.json >pipe.txt
-	grep -Fx "# A: standard input, predicted, 8 ranks" pipe.txt
+	grep -Fx "# A: standard input, predicted for GPUs, 8 ranks" pipe.txt
 	tail -n +3 pipe.txt | diff files.txt -
 	gtopo compare <(cat ring.json) <(cat ring.json) | tail -n +3 |
 		diff files.txt -
@@ -135,4 +135,52 @@ report() {
 		'BEGIN { exit !(b > 0 && b < a) }'
 	run_split gtopo compare --svg --json a.json a.json
 	want 2 "gtopo compare: --json and --svg: one at a time"
+}
+
+@test "times of GPUs beside times of CPU ranks: said, and warned of" {
+	gtopo search --algo ring --gpus 0-1 -o ring.json "$xml/dgx-1v.xml"
+	gtopo run --plan ring.json --device host --coll allreduce -b 64K -e 64K \
+		--json -o host.json >said
+	sed 's/"engine": "host"/"engine": "cuda"/' host.json >cuda.json
+	run_split gtopo compare ring.json host.json
+	want 0 "gtopo compare: A's times are of GPUs, B's of CPU ranks: what differs \
+is the machine; 'gtopo run --device cuda' measures GPUs"
+	[[ $out == *"# A: ring.json, predicted for GPUs, 2 ranks"*"# B: host.json, measured on CPU ranks, 2 ranks"* ]]
+	run_split gtopo compare ring.json cuda.json
+	want 0 ""
+	[[ $out == *"# B: cuda.json, measured on GPUs, 2 ranks"* ]]
+	gtopo compare -q --json ring.json host.json >both.json
+	grep -q '"b": {.*"device": "CPU ranks"' both.json
+	follows comparison-1 both.json
+}
+
+@test "reports of jobs: phases and the step" {
+	cat >job.json <<-END
+		{"schema": "gtopo.job/1",
+		 "axes": [{"name": "dp", "size": 2}, {"name": "tp", "size": 4}],
+		 "communication": [
+		  {"name": "activations", "collective": "allreduce", "over": ["tp"],
+		   "bytes": "64M"},
+		  {"name": "gradients", "collective": "allreduce", "over": ["dp"],
+		   "bytes": "64M"}]}
+	END
+	gtopo search --json --job job.json "$xml/dgx-1v.xml" >a.json
+	gtopo search --json --job job.json "$xml/dgx-h100.xml" >b.json
+	run_split gtopo compare a.json b.json
+	want 0 ""
+	[[ $out == *"# A: a.json, a step predicted for GPUs, 8 ranks"* ]]
+	[[ $out == *" activations "*" gradients "*" the step"*" with latency"* ]]
+	# The step is the sum of its phases, and the ratio that of the times.
+	awk '/^ / { a[NR] = $1; b[NR] = $2; n = NR
+		if (($1 / $2 / $3 - 1) ^ 2 > 1e-6) exit 1 }
+		END { exit !((a[n-3] + a[n-2] - a[n-1]) ^ 2 < 1e-6 &&
+			a[n] > a[n-1]) }' <<<"$out"
+	run_split gtopo compare a.json a.json
+	[ "$(grep -c ' 1\.000 ' <<<"$out")" -eq 4 ]
+	gtopo search -o plan.json "$xml/dgx-1v.xml"
+	run_split gtopo compare plan.json b.json
+	want 2 "gtopo compare: b.json: is neither a plan nor a run's report, as the \
+other is, but a job's; compare it with another job's"
+	run_split gtopo compare --json a.json b.json
+	want 2 "gtopo compare: --json and --svg are for plans and runs; of jobs there is a table"
 }

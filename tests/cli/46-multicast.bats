@@ -115,9 +115,10 @@ value() { # FILE
 	refuse "--explain is not for --algo nvls" --algo nvls --explain \
 		"$xml/dgx-h100.xml"
 	refuse "is for two GPUs or more" --algo nvls --gpus 3 "$xml/dgx-h100.xml"
-	refuse "no NVSwitch that all GPUs have NVLinks to" --algo nvls \
+	refuse "NVLinks to; plan for GPUs of one machine that it joins (--gpus), or \
+take --algo auto, which needs none" --algo nvls \
 		"$xml/2x-dgx-h100.xml"
-	refuse 'neither sharp="1" of the fabric nor coll="1"' --algo collnet \
+	refuse 'neither sharp="1" of the fabric nor coll="1" of all its ports; if they do, write that into the <fabric> of the cluster file' --algo collnet \
 		"$xml/2x-dgx-h100.xml"
 	refuse "--algo collnet is for several nodes" --algo collnet \
 		"$xml/dgx-h100.xml"

@@ -91,6 +91,17 @@ static int read_rows(const struct gt_json *root, struct gt_arena *arena,
 	return GT_OK;
 }
 
+static int read_report(const struct gt_json *root, struct gt_arena *arena,
+		       struct gt_compare_side *side, struct gt_err *err)
+{
+	const char *engine = text_of(root, "engine");
+
+	side->engine = engine ? gt_arena_strdup(arena, engine) : NULL;
+	if (engine && !side->engine)
+		return gt_err_nomem(err);
+	return read_rows(root, arena, side, err);
+}
+
 /* A plan's rows are those of gtopo predict. */
 static int price_plan(const struct gt_plan *plan, struct gt_arena *arena,
 		      struct gt_compare_side *side, struct gt_err *err)
@@ -145,13 +156,17 @@ static int read_text(const struct gt_buf *text, struct gt_arena *arena,
 	root = gt_json_root(doc);
 	schema = text_of(&root, "schema");
 	if (schema && !strcmp(schema, "gtopo.report/1"))
-		rc = read_rows(&root, arena, side, err);
+		rc = read_report(&root, arena, side, err);
+	else if (schema && !strcmp(schema, "gtopo.job-report/1"))
+		rc = gt_compare_read_job(&root, arena, side, err);
 	else if (schema && !strcmp(schema, "gtopo.plan/1"))
 		is_plan = 1;
 	else
-		rc = gt_json_fault(&root, err,
-				   "is neither a plan nor a report; 'gtopo run "
-				   "--json' writes reports");
+		rc = gt_json_fault(
+			&root, err,
+			"is neither a plan nor a report; 'gtopo run "
+			"--json' writes reports, 'gtopo search --job "
+			"JOB --json' those of jobs");
 	gt_json_close(doc);
 	return is_plan ? read_plan(text, arena, side, err) : rc;
 }
@@ -218,7 +233,26 @@ int gt_compare(const char *const files[2], struct gt_arena *arena,
 				  "only one of the two can be standard input");
 	for (int i = 0; i < 2 && !rc; i++)
 		rc = read_side(files[i], arena, &comparison->sides[i], err);
-	return rc ? rc : match(arena, comparison, err);
+	if (rc)
+		return rc;
+	if (comparison->sides[0].is_job != comparison->sides[1].is_job)
+		return gt_err_set(
+			err, GT_EINPUT,
+			comparison->sides[comparison->sides[1].is_job].file,
+			"is neither a plan nor a run's report, as "
+			"the other is, but a job's; compare it with "
+			"another job's");
+	return comparison->sides[0].is_job ? GT_OK
+					   : match(arena, comparison, err);
+}
+
+const char *gt_compare_device(const struct gt_compare_side *side)
+{
+	if (side->is_plan)
+		return "GPUs";
+	if (!side->engine)
+		return NULL;
+	return strcmp(side->engine, "host") ? "GPUs" : "CPU ranks";
 }
 
 double gt_compare_ratio(const struct gt_compare_pair *pair)

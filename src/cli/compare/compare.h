@@ -1,5 +1,6 @@
 /*
- * Two plans, two reports, or one of each, row by row.  A row is a collective, a
+ * Two plans, two reports, or one of each, row by row; or the reports of two
+ * jobs, phase by phase.  A row is a collective, a
  * size, a type and whether it works in place; a plan is priced, and works with
  * any type out of place.
  */
@@ -23,12 +24,22 @@ struct gt_compare_row {
 	int is_matched;
 };
 
+/* A phase of a job's step, or all of it. */
+struct gt_compare_phase {
+	const char *name;
+	const char *full; /* the link that is busy longest, or NULL */
+	double seconds;   /* above 0 */
+};
+
 struct gt_compare_side {
 	const char *file;
-	int is_plan;
+	int is_plan, is_job;
+	const char *engine; /* that a report's run had, or NULL */
 	uint32_t ranks;
 	uint32_t n;
 	struct gt_compare_row *rows;
+	uint32_t nphases; /* of a job's report; the whole step is the last */
+	struct gt_compare_phase *phases;
 };
 
 /* Rows that both sides have. */
@@ -43,8 +54,9 @@ struct gt_comparison {
 };
 
 /*
- * Read and match both files; memory is the arena's.  GT_EINPUT when one is
- * neither plan nor report, or they have no row in common.
+ * Read and match both files; memory is the arena's.  Jobs have no pairs.
+ * GT_EINPUT when one is neither plan nor report, they have no row in common, or
+ * one alone is a job's.
  */
 int gt_compare(const char *const files[2], struct gt_arena *arena,
 	       struct gt_comparison *comparison, struct gt_err *err);
@@ -54,6 +66,19 @@ double gt_compare_ratio(const struct gt_compare_pair *pair);
 
 /* Returns the geometric mean of all ratios. */
 double gt_compare_mean(const struct gt_comparison *comparison);
+
+/*
+ * Return what a side's times are of, "GPUs" or "CPU ranks"; NULL when the file
+ * does not say.
+ */
+const char *gt_compare_device(const struct gt_compare_side *side);
+
+/* job.c: read a job's report, and print two of them, phase by phase. */
+struct gt_json;
+int gt_compare_read_job(const struct gt_json *root, struct gt_arena *arena,
+			struct gt_compare_side *side, struct gt_err *err);
+void gt_compare_job_text(const struct gt_comparison *comparison,
+			 struct gt_buf *out);
 
 void gt_compare_text(const struct gt_comparison *comparison,
 		     struct gt_buf *out);

@@ -25,8 +25,13 @@ static void put_head(const struct gt_comparison *comparison, struct gt_buf *out)
 
 		gt_buf_printf(out, "# %c: ", 'A' + i);
 		gt_buf_put_plain(out, side->file);
-		gt_buf_printf(out, ", %s, %" PRIu32 " rank%s\n", what(side),
-			      side->ranks, gt_plural(side->ranks));
+		gt_buf_printf(out, ", %s", what(side));
+		if (gt_compare_device(side))
+			gt_buf_printf(out, " %s %s",
+				      side->is_plan ? "for" : "on",
+				      gt_compare_device(side));
+		gt_buf_printf(out, ", %" PRIu32 " rank%s\n", side->ranks,
+			      gt_plural(side->ranks));
 	}
 	gt_buf_printf(out, "#%12s %13s %8s %6s %10s %10s %9s %9s %8s\n", "size",
 		      "coll", "type", "place", "A time", "B time", "A busbw",
@@ -84,6 +89,8 @@ static void put_side(const struct gt_comparison *comparison, int i,
 	gt_json_open_object(json, i ? "b" : "a", GT_JSON_FLAT);
 	gt_json_put_text(json, "file", side->file);
 	gt_json_put_text(json, "what", what(side));
+	if (gt_compare_device(side))
+		gt_json_put_text(json, "device", gt_compare_device(side));
 	gt_json_put_int(json, "ranks", side->ranks);
 	gt_json_put_int(json, "rows_alone", left_over(comparison, i));
 	gt_json_end(json);

@@ -57,6 +57,7 @@ static int gt_diff_kind(const struct gt_diff_clusters *ask,
 		&(struct gt_fleet_query){.files = files,
 					 .nfiles = 2,
 					 .ignore = ask->ignore,
+					 .all = ask->all || ask->json,
 					 .nnodes = nnodes < 2 ? 0 : nnodes},
 		&fleet, err);
 	if (rc)

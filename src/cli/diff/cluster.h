@@ -17,6 +17,7 @@ struct gt_diff_clusters {
 	uint32_t nnodes; /* as in struct gt_fleet_query; 0: those of a kind */
 	int json;
 	int colour; /* of text */
+	int all;    /* as in struct gt_fleet_query */
 };
 
 /*

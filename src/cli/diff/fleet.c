@@ -249,6 +249,7 @@ int gt_fleet_compare(const struct gt_fleet_query *ask, struct gt_fleet **out,
 	fleet->expected = ask->expected;
 	fleet->files = ask->files;
 	fleet->nnodes = ask->nnodes;
+	fleet->all = ask->all;
 	if (!fleet->nnodes)
 		fleet->nnodes = gt_fleet_job(ask);
 	rc = gt_fleet_run(fleet, ask, err);

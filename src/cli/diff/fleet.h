@@ -19,6 +19,7 @@ struct gt_fleet_query {
 	unsigned ignore; /* as gt_device_tree_read() */
 	/* of a job whose bound is told; 0: as many as are compared, or 16 */
 	uint32_t nnodes;
+	int all; /* print all findings of servers of another kind, too */
 	/* The last file's text; NULL: it is read, too. */
 	const struct gt_buf *last;
 };

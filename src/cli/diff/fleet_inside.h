@@ -21,7 +21,7 @@ struct gt_fleet {
 	struct gt_arena *arena;
 	uint32_t nfiles, ngroups, norm;
 	uint32_t nnodes; /* of a job that is asked for */
-	int expected;
+	int expected, all;
 	const char *const *files;
 	const char **names; /* of nodes, as gt_name_list_of_files() */
 	/* of a file that cannot be read NULL; faults[] says why */

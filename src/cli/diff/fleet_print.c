@@ -79,6 +79,52 @@ static void gt_fleet_names(const struct gt_fleet_text *text, uint32_t g)
 	gt_buf_release(&list);
 }
 
+/* Of more findings than MANY only the first FEW are printed. */
+enum { MANY = 16, FEW = 6 };
+
+/* Writes "8 GPUs of 0x10de:0x2330", by the model of the first. */
+static void put_gpus(const struct gt_device_tree *server, struct gt_buf *out)
+{
+	const char *model = "";
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < gt_device_tree_ndevices(server); i++) {
+		const struct gt_device *dev = gt_device_tree_device(server, i);
+
+		if (dev->kind != GT_DEVICE_GPU)
+			continue;
+		if (!n++)
+			model = dev->props[GT_PROP_MODEL];
+	}
+	gt_buf_printf(out, "%u GPU%s%s", n, gt_plural(n), *model ? " of " : "");
+	gt_buf_put_plain(out, model);
+}
+
+/*
+ * Says in a line that a server is of another kind, and returns how many of its
+ * findings are worth a line each.
+ */
+static uint32_t gt_fleet_print_kind(const struct gt_fleet_text *text,
+				    const struct gt_diff *diff)
+{
+	struct gt_buf *out = text->out;
+
+	if (diff->nfindings <= MANY || text->fleet->all)
+		return diff->nfindings;
+	gt_buf_puts(out, text->fleet->nfiles > 2 ? "  " : "");
+	gt_tint_put(out, text->colour, GT_TINT_BOLD,
+		    gt_device_tree_source(diff->b));
+	gt_buf_puts(out, ": a different kind of machine: ");
+	put_gpus(diff->b, out);
+	gt_buf_puts(out, " where the norm has ");
+	put_gpus(diff->a, out);
+	gt_buf_printf(out,
+		      "; %u differences, of which %d follow ('gtopo diff "
+		      "--all' tells all)\n",
+		      diff->nfindings, FEW);
+	return FEW;
+}
+
 static void gt_fleet_print_findings(const struct gt_fleet_text *text,
 				    uint32_t g)
 {
@@ -86,8 +132,9 @@ static void gt_fleet_print_findings(const struct gt_fleet_text *text,
 	const struct gt_diff *diff = &group->diff;
 	int many = text->fleet->nfiles > 2;
 	struct gt_buf *out = text->out;
+	uint32_t n = gt_fleet_print_kind(text, diff);
 
-	for (uint32_t i = 0; i < diff->nfindings; i++) {
+	for (uint32_t i = 0; i < n; i++) {
 		gt_buf_puts(out, many ? "  " : "");
 		gt_tint_put(out, text->colour, GT_TINT_BOLD,
 			    diff->findings[i].where);

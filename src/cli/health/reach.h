@@ -16,7 +16,8 @@ enum { GT_REACH_TOLERANCE = 10 };
 
 struct gt_reach_finding {
 	struct gt_reach_finding *next;
-	const char *kind;      /* "hidden", "expected", "line", "others" */
+	const char *kind;      /* "hidden", "expected", "line", "others",
+				* and "no-gpu" of the host */
 	const char *from, *to; /* bus ids, or "host" */
 	const char *text;
 };

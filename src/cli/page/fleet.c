@@ -135,6 +135,31 @@ static void put_group(struct gt_page *page, const struct gt_json *object,
 	gt_table(&table, &group->findings, page->out);
 }
 
+static int is_unreadable(const struct group *group)
+{
+	const char *rule = "";
+	struct gt_json finding, value;
+
+	gt_json_item(&group->findings, 0, &finding);
+	return gt_json_get(&finding, "rule", &value) &&
+	       !gt_json_text(&value, &rule, NULL) &&
+	       !strcmp(rule, "unreadable");
+}
+
+/* Adds the line that says why a group's file cannot be read. */
+static void note_unread(struct gt_page *page, const struct group *group)
+{
+	struct gt_json finding, value;
+	const char *text = "";
+
+	if (!group->nfindings || !is_unreadable(group))
+		return;
+	gt_json_item(&group->findings, 0, &finding);
+	if (gt_json_get(&finding, "text", &value))
+		gt_json_text(&value, &text, NULL);
+	gt_buf_printf(page->unread, "%s\n", text);
+}
+
 /* Appends how many servers are as they should be, and which. */
 static void put_alike(struct gt_page *page, const struct gt_json *groups,
 		      uint32_t n, int expected)
@@ -153,17 +178,6 @@ static void put_alike(struct gt_page *page, const struct gt_json *groups,
 			      group.nfiles, expected ? "expected" : "the norm");
 		put_files(page, &group);
 	}
-}
-
-static int is_unreadable(const struct group *group)
-{
-	const char *rule = "";
-	struct gt_json finding, value;
-
-	gt_json_item(&group->findings, 0, &finding);
-	return gt_json_get(&finding, "rule", &value) &&
-	       !gt_json_text(&value, &rule, NULL) &&
-	       !strcmp(rule, "unreadable");
 }
 
 static int view_groups(struct gt_page *page, const struct gt_json *groups,
@@ -210,9 +224,11 @@ static int put_fleet(struct gt_page *page, const struct gt_page_fleet *ask,
 	gt_page_begin(page, "Fleet", 0);
 	put_alike(page, &groups, n, ask->expected);
 	for (uint32_t i = 0; i < n; i++)
-		if (!read_group(&groups, i, &object, &group))
+		if (!read_group(&groups, i, &object, &group)) {
 			put_group(page, &object, &group,
 				  (uint32_t)number_of(root, "nodes"));
+			note_unread(page, &group);
+		}
 	gt_page_end(page);
 	norm.what = ask->expected ? "what is expected" : "the norm";
 	rc = gt_page_view(page, &norm, err);

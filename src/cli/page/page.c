@@ -129,7 +129,8 @@ int gt_page(const struct gt_page_query *ask, struct gt_buf *out,
 	struct gt_page page = {.arena = gt_arena_new(),
 			       .out = &sections,
 			       .data = &data,
-			       .links = &links};
+			       .links = &links,
+			       .unread = ask->unread};
 	int rc = page.arena ? put_sections(&page, ask, err) : gt_err_nomem(err);
 
 	if (!rc && (sections.failed || data.failed || links.failed))

@@ -23,8 +23,9 @@ struct gt_page {
 	struct gt_buf *links; /* to the sections, for the top */
 	uint32_t nviews;
 	uint32_t nsections;
-	uint32_t nfindings; /* that are more than notes */
-	uint32_t ndiffer;   /* servers that are not as the others */
+	uint32_t nfindings;    /* that are more than notes */
+	uint32_t ndiffer;      /* servers that are not as the others */
+	struct gt_buf *unread; /* lines: which files cannot be read, and why */
 };
 
 /* A machine or cluster that is to be shown. */

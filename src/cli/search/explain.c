@@ -12,6 +12,24 @@
 #include "plan/ir/plan.h"
 #include "search/whatif/whatif.h"
 
+/* Name the nodes that are not like the others, a line each. */
+static void print_unlike(const struct gt_whatif *whatif, struct gt_buf *out)
+{
+	const char *rest = whatif->unlike;
+
+	if (whatif->homogenized)
+		gt_buf_puts(out, "nodes or switches are not all alike; this "
+				 "is about what all of them have\n");
+	else if (rest)
+		gt_buf_puts(out, "nodes are not all alike\n");
+	for (int n; rest; rest = rest[n] ? rest + n + 1 : NULL) {
+		n = (int)strcspn(rest, "\n");
+		gt_buf_printf(out, "  %.*s\n", n, rest);
+	}
+	if (whatif->unlike || whatif->homogenized)
+		gt_buf_puts(out, "\n");
+}
+
 /* ---- the proof of a plan on one machine -------------------------------- */
 
 static double part_gbs(const struct gt_plan *plan,
@@ -43,6 +61,37 @@ static int is_alike(const struct gt_plan *plan, const struct gt_plan_part *a,
 	       part_gbs(plan, a) == part_gbs(plan, b);
 }
 
+/* Nodes of a cluster that are cut off alike share a line, unless they are few.
+ */
+enum { FEW_PARTS = 4 };
+
+static uint32_t count_alike(const struct gt_plan *plan, uint32_t i)
+{
+	const struct gt_plan_part *parts = plan->proof.parts;
+	uint32_t n = 1;
+
+	while (i + n < plan->proof.nparts &&
+	       parts[i].nranks == parts[i + n].nranks &&
+	       parts[i].nlinks == parts[i + n].nlinks &&
+	       part_gbs(plan, &parts[i]) == part_gbs(plan, &parts[i + n]))
+		n++;
+	return n;
+}
+
+static void print_nodes(const struct gt_plan *plan, uint32_t i, uint32_t n,
+			struct gt_buf *out)
+{
+	const struct gt_plan_part *part = &plan->proof.parts[i];
+
+	gt_buf_printf(out,
+		      "  each of %" PRIu32 " sets of %" PRIu32
+		      " ranks, the first from rank %" PRIu32
+		      " on | the rest: %" PRIu32 " link%s of %g GB/s\n",
+		      n, part->nranks, part->ranks[0], part->nlinks,
+		      part->nlinks == 1 ? "" : "s together",
+		      part_gbs(plan, part));
+}
+
 /* Parts of one rank each that are alike share a line. */
 static void print_machine_parts(const struct gt_plan *plan, struct gt_buf *out)
 {
@@ -51,6 +100,11 @@ static void print_machine_parts(const struct gt_plan *plan, struct gt_buf *out)
 	for (uint32_t i = 0, next; i < proof->nparts; i = next) {
 		const struct gt_plan_part *part = &proof->parts[i];
 
+		next = i + count_alike(plan, i);
+		if (part->nranks > 1 && next - i > FEW_PARTS) {
+			print_nodes(plan, i, next - i, out);
+			continue;
+		}
 		for (next = i + 1; next < proof->nparts &&
 				   is_alike(plan, part, &proof->parts[next]);)
 			next++;
@@ -200,12 +254,11 @@ static void print_cluster_proof(const struct gt_whatif *whatif, double factor,
 {
 	const struct gt_whatif_cluster *cluster = whatif->cluster;
 	int routed = cluster->nunused || gt_coll_only_moves(whatif->coll);
-	const struct gt_proof_text text = {
-		routed ? "schedule over its routes reaches"
-		       : "schedule reaches",
-		cluster->value * factor, cluster->bound * factor,
-		cluster->optimal};
-	char rate[GT_PROOF_RATE_MAX];
+	const char *routes = routed ? " over its routes" : "";
+	char subject[GT_PROOF_SUBJECT_MAX], rate[GT_PROOF_RATE_MAX];
+	const struct gt_proof_text text = {subject, cluster->value * factor,
+					   cluster->bound * factor,
+					   cluster->optimal};
 
 	gt_buf_printf(out,
 		      "%s of %" PRIu32 " node%s of %" PRIu32 " GPU%s: %s\n",
@@ -215,6 +268,8 @@ static void print_cluster_proof(const struct gt_whatif *whatif, double factor,
 		      gt_proof_text_rate(text.value, cluster->value, rate));
 	if (!cluster->has_bound)
 		return;
+	snprintf(subject, sizeof(subject), "schedule%s%s reaches", routes,
+		 whatif->homogenized ? " with what all have" : "");
 	gt_proof_text_proved(&text, out);
 	gt_buf_puts(out, "\n");
 	if (cluster->nparts)
@@ -412,6 +467,7 @@ void gt_explain_print(const struct gt_plan *plan,
 	double factor = gt_coll_busbw_factor(plan->coll, plan->nranks);
 	double busbw = whatif->value_gbs * factor;
 
+	print_unlike(whatif, out);
 	if (whatif->cluster) {
 		print_cluster_proof(whatif, factor, out);
 		print_full_in_nodes(whatif, out);
@@ -427,6 +483,7 @@ void gt_explain_print(const struct gt_plan *plan,
 	if (!whatif->nfull)
 		return;
 	print_full_on_machine(whatif, out);
-	print_changes(whatif, busbw, out);
+	if (whatif->nchanges || !whatif->cannot_try)
+		print_changes(whatif, busbw, out);
 	print_in_switch(whatif, busbw, plan->nranks, out);
 }

@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -65,8 +66,9 @@ static void tell_value(const struct gt_cmd_args *args,
 }
 
 static void tell_bound(const struct gt_cmd_args *args,
-		       const struct gt_plan *plan)
+		       const struct gt_planner_result *result)
 {
+	const struct gt_plan *plan = result->plan;
 	const struct gt_plan_proof *proof = &plan->proof;
 	char subject[GT_PROOF_SUBJECT_MAX];
 	const struct gt_proof_text words = {
@@ -78,7 +80,8 @@ static void tell_bound(const struct gt_cmd_args *args,
 	if (!plan->has_proof)
 		return;
 	gt_proof_text_proved(&words, &text);
-	gt_cmd_note(args, "%s", gt_buf_text(&text));
+	gt_cmd_note(args, "%s%s", gt_buf_text(&text),
+		    result->homogenized ? " with what all have" : "");
 	gt_buf_release(&text);
 }
 
@@ -103,7 +106,7 @@ static void tell_machine(const struct gt_cmd_args *args,
 	snprintf(whose, sizeof(whose), "%" PRIu32 " GPU%s", plan->nranks,
 		 gt_plural(plan->nranks));
 	tell_value(args, plan, whose);
-	tell_bound(args, plan);
+	tell_bound(args, result);
 	if (plan->proof.max_channels)
 		gt_cmd_note(args,
 			    "without --max-channels at most %g GB/s busbw",
@@ -135,7 +138,7 @@ static void tell_cluster(const struct gt_cmd_args *args,
 		 "%" PRIu32 " node%s of %" PRIu32 " GPU%s", nnodes,
 		 gt_plural(nnodes), n, gt_plural(n));
 	tell_value(args, plan, whose);
-	tell_bound(args, plan);
+	tell_bound(args, result);
 	tell_any_bound(args, plan);
 	gt_cmd_note(args, "%.1f ms", (double)result->search_ns / 1e6);
 }
@@ -206,6 +209,7 @@ int gt_search_tell_loss(const struct gt_cmd_args *args,
 	const struct gt_planner_result *result = gt_planner_result(planner);
 	const struct gt_plan *plan = result->plan;
 	double value = gt_plan_busbw(plan, plan->proof.value), most;
+	const char *unlike = result->unlike;
 	struct gt_rat bound;
 	int found, rc;
 
@@ -215,8 +219,10 @@ int gt_search_tell_loss(const struct gt_cmd_args *args,
 		    "nodes or switches are not all alike: planned with what "
 		    "all have, %u port%s of each node",
 		    plan->cluster->nports, gt_plural(plan->cluster->nports));
-	if (result->unlike)
-		gt_cmd_warn(args, "%s", result->unlike);
+	for (int n; unlike; unlike = unlike[n] ? unlike + n + 1 : NULL) {
+		n = (int)strcspn(unlike, "\n");
+		gt_cmd_warn(args, "%.*s", n, unlike);
+	}
 	rc = gt_planner_union_bound(planner, &found, &bound, err);
 	if (rc || !found)
 		return rc;

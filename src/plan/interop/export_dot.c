@@ -99,12 +99,13 @@ int gt_export_dot(const struct gt_plan *plan, struct gt_buf *out,
 {
 	const struct gt_plan_select *row = gt_plan_main_row(plan);
 
-	gt_buf_printf(out,
-		      "digraph plan {\n\tlabel=\"%s: %g GB/s busbw\";\n"
-		      "\tlayout=circo;\n\tnode [shape=box];\n",
-		      gt_coll_name(plan->coll),
-		      plan->has_proof ? gt_plan_busbw(plan, plan->proof.value)
-				      : 0);
+	gt_buf_printf(out, "digraph plan {\n\tlabel=\"%s",
+		      gt_coll_name(plan->coll));
+	/* Without a proof, as of imported plans, no rate is known. */
+	if (plan->has_proof)
+		gt_buf_printf(out, ": %g GB/s busbw",
+			      gt_plan_busbw(plan, plan->proof.value));
+	gt_buf_puts(out, "\";\n\tlayout=circo;\n\tnode [shape=box];\n");
 	gt_dot_ranks(plan, out);
 	for (uint32_t i = 0; i < row->nchannels; i++)
 		gt_dot_channel(plan, row->channels[i], out);

@@ -302,6 +302,12 @@ static int gt_msccl_head(struct gt_import_file *algo,
 	const char *proto = gt_xml_attr(root, "proto");
 	int inplace = 0, outofplace = 1, chunks = 0, gpus = 0, rc;
 
+	if (gt_xml_is(root, "system") || gt_xml_is(root, "cluster"))
+		return gt_xml_fail(root, NULL, err,
+				   "is a %s, not an algorithm of MSCCL or "
+				   "MSCCL++; 'gtopo search' plans for it",
+				   gt_xml_is(root, "system") ? "topology"
+							     : "cluster file");
 	if (!gt_xml_is(root, "algo"))
 		return gt_xml_fail(root, NULL, err,
 				   "'%s' is not an MSCCL algorithm, 'algo'",

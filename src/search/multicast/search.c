@@ -34,10 +34,15 @@ static int refuse(const struct gt_search_request *request, int joins,
 				  "--algo collnet is for several nodes: a "
 				  "cluster file, or --nodes");
 	if (joins && !gt_cluster_has_sharp(request->flat->cluster))
-		return gt_err_set(err, GT_ENO, request->flat->cluster->source,
-				  "nothing says that switches of the network "
-				  "add up (SHARP): neither sharp=\"1\" of the "
-				  "fabric nor coll=\"1\" of all its ports");
+		return gt_err_set(
+			err, GT_ENO, request->flat->cluster->source,
+			"nothing says that switches of the network "
+			"add up (SHARP): neither sharp=\"1\" of the "
+			"fabric nor coll=\"1\" of all its ports; if "
+			"they do, write that into the <fabric> of the "
+			"cluster file, or for --nodes into each <net> "
+			"of the machine's; if not, --algo auto plans "
+			"without them");
 	return GT_OK;
 }
 

@@ -20,7 +20,8 @@ static int check_sm(const struct gt_switch_graph *g, struct gt_err *err)
 				err, GT_ENO, NULL,
 				"NVSwitches multicast and add up for GPUs of "
 				"Hopper and later (sm 90); rank %" PRIu32
-				" has sm %d (0: unknown)",
+				" has sm %d (0: unknown); --algo auto needs "
+				"none",
 				r, gt_switch_graph_sm(g, r));
 	return GT_OK;
 }
@@ -70,7 +71,9 @@ static int add_domain(struct gt_multicast_site *site, uint32_t node,
 	if (best == GT_NONE)
 		return gt_err_set(err, GT_ENO, NULL,
 				  "there is no NVSwitch that all GPUs%s have "
-				  "NVLinks to",
+				  "NVLinks to; plan for GPUs of one machine "
+				  "that it joins (--gpus), or take --algo "
+				  "auto, which needs none",
 				  node == GT_NONE ? "" : " of each node");
 	for (uint32_t r = 0; r < g->fabric->nranks; r++)
 		if (node == GT_NONE || g->rank_node[r] == node)
@@ -96,7 +99,8 @@ static int find_places(struct gt_multicast_site *site, struct gt_err *err)
 		if (count[n] != count[0])
 			return gt_err_set(err, GT_ENO, NULL,
 					  "--algo collnet needs as many GPUs "
-					  "in each node");
+					  "in each node; name GPUs with --gpus "
+					  "that all nodes have");
 	site->ntrees = count[0];
 	return GT_OK;
 }
@@ -158,7 +162,8 @@ static int find_roots(struct gt_multicast_site *site, struct gt_err *err)
 			rc = gt_err_set(err, GT_ENO, NULL,
 					"there is no switch of the network "
 					"that GPU %" PRIu32
-					" of each node reaches",
+					" of each node reaches; the cluster "
+					"file's nets= says which ports it has",
 					k);
 	return rc;
 }

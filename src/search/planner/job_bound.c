@@ -75,10 +75,9 @@ int gt_job_bound(const struct gt_job *job, int *found, struct gt_rat *gbs,
 	return rc == GT_ESYS ? gt_err_nomem(err) : GT_OK;
 }
 
-/* Asks for the bound of nodes that are all of this kind. */
-static int gt_job_bound_of_kind(const struct gt_cluster *cluster,
-				const struct gt_cluster_kind *kind, int *found,
-				struct gt_rat *gbs, struct gt_err *err)
+int gt_job_bound_of_kind(const struct gt_cluster *cluster,
+			 const struct gt_cluster_kind *kind, int *found,
+			 struct gt_rat *gbs, struct gt_err *err)
 {
 	const struct gt_cluster_ports *ports = &kind->ports[GT_FABRIC_NET];
 	struct gt_job job = {.topo = kind->topo, .nnodes = cluster->nnodes};

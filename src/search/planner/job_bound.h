@@ -11,6 +11,7 @@
 
 struct gt_buf;
 struct gt_cluster;
+struct gt_cluster_kind;
 struct gt_err;
 struct gt_topo;
 
@@ -26,6 +27,14 @@ struct gt_job {
  */
 int gt_job_bound(const struct gt_job *job, int *found, struct gt_rat *gbs,
 		 struct gt_err *err);
+
+/*
+ * Find it for a cluster of as many nodes, all of one of its kinds, on one
+ * switch.
+ */
+int gt_job_bound_of_kind(const struct gt_cluster *cluster,
+			 const struct gt_cluster_kind *kind, int *found,
+			 struct gt_rat *gbs, struct gt_err *err);
 
 /*
  * Append "; N nodes all like 'A' reach at most 381 GB/s, like 'B' 406.4", the

@@ -7,6 +7,8 @@ gtopo_core_sources += \
 	%D%/planner.c \
 	%D%/planner.h \
 	%D%/request.c \
-	%D%/request.h
+	%D%/request.h \
+	%D%/unlike.c \
+	%D%/unlike.h
 
 EXTRA_DIST += %D%/README.md

@@ -1,35 +1,16 @@
-/* Makes nodes even, and words for those that are not. */
+/* Makes nodes even, and says why where that cannot be. */
 #include "search/planner/mixed.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/text.h"
 #include "search/planner/job_bound.h"
+#include "search/planner/unlike.h"
 #include "search/problem/gpu_list.h"
 #include "topo/cluster/cluster.h"
 #include "topo/graph/topo.h"
-
-enum { NAME_MAX_BYTES = 512 };
-
-/* Append "node x7", "nodes x7 and 2 more": those of a kind. */
-static void put_nodes(const struct gt_cluster *cluster, uint32_t kind,
-		      struct gt_buf *out)
-{
-	uint32_t more = cluster->kinds[kind].nnodes - 1;
-	char name[NAME_MAX_BYTES] = "";
-
-	for (uint32_t i = 0; i < cluster->nruns && !*name; i++)
-		if (cluster->runs[i].kind == kind)
-			gt_cluster_node_name(cluster, cluster->runs[i].first,
-					     name, sizeof(name));
-	gt_buf_printf(out, "node%s '%s'", gt_plural(more + 1), name);
-	if (more)
-		gt_buf_printf(out, " and %" PRIu32 " more", more);
-}
 
 static int has_gpu(const struct gt_topo *topo, const char *id)
 {
@@ -46,6 +27,56 @@ static uint32_t find_lacking(const struct gt_cluster *cluster, const char *id)
 		if (!has_gpu(cluster->kinds[k].topo, id))
 			return k;
 	return GT_NONE;
+}
+
+/* Has the GPU the same number in all nodes? */
+static int has_one_number(const struct gt_cluster *cluster,
+			  const struct gt_node *gpu)
+{
+	for (uint32_t k = 0; k < cluster->nkinds; k++) {
+		const struct gt_topo *topo = cluster->kinds[k].topo;
+
+		for (uint32_t i = 0; i < gt_topo_ngpus(topo); i++) {
+			const struct gt_node *other =
+				gt_topo_node(topo, gt_topo_gpu(topo, i));
+
+			if (!strcmp(other->id, gpu->id) &&
+			    other->dev != gpu->dev)
+				return 0;
+		}
+	}
+	return 1;
+}
+
+/*
+ * Append those of the GPUs that all nodes have, for --gpus: a node that has lost
+ * one may number those after it anew, and then bus ids alone mean the same
+ * everywhere.
+ */
+static void put_common(const struct gt_cluster *cluster,
+		       const struct gt_topo *even, const uint32_t *gpus,
+		       uint32_t ngpus, struct gt_buf *out)
+{
+	struct gt_buf ids = GT_BUF_INIT;
+	size_t begin = out->len;
+	int numbered = 1;
+
+	for (uint32_t i = 0; i < ngpus; i++) {
+		const struct gt_node *gpu = gt_topo_node(even, gpus[i]);
+
+		if (find_lacking(cluster, gpu->id) != GT_NONE)
+			continue;
+		numbered &= has_one_number(cluster, gpu);
+		gt_buf_printf(out, "%s%d", out->len > begin ? "," : "",
+			      gpu->dev);
+		gt_buf_printf(&ids, "%s%s", ids.len ? "," : "", gpu->bus_id);
+	}
+	if (!numbered) {
+		out->len = begin;
+		gt_buf_puts(out, gt_buf_text(&ids));
+	}
+	out->failed |= ids.failed;
+	gt_buf_release(&ids);
 }
 
 /* Refuse to plan for GPUs of which a kind of nodes lacks one. */
@@ -65,25 +96,25 @@ static int check_gpus(const struct gt_cluster *cluster,
 		const struct gt_node *gpu = gt_topo_node(topo, gpus[i]);
 		uint32_t kind = find_lacking(cluster, gpu->id);
 
-		if (kind == GT_NONE) {
-			gt_buf_printf(&rest, "%s%d", rest.len ? "," : "",
-				      gpu->dev);
-		} else if (!lost) {
+		if (kind != GT_NONE && !lost) {
 			lost = gpu->id;
 			several = cluster->kinds[kind].nnodes > 1;
-			put_nodes(cluster, kind, &nodes);
+			gt_unlike_put_nodes(cluster, kind, &nodes);
 		}
 	}
+	if (lost)
+		put_common(cluster, topo, gpus, ngpus, &rest);
 	if (!rc && (nodes.failed || rest.failed))
 		rc = gt_err_nomem(err);
 	else if (!rc && lost)
 		rc = gt_err_set(err, GT_EINPUT, cluster->source,
 				"%s %s no '%s', which others have: take %s out "
-				"of the file, or let all do without by --gpus "
-				"%s",
+				"of the file%s%s",
 				nodes.text, several ? "have" : "has", lost,
 				several ? "them" : "it",
-				rest.len ? rest.text : "LIST");
+				rest.len ? ", or let all do without by --gpus "
+					 : "",
+				gt_buf_text(&rest));
 	gt_buf_release(&nodes);
 	gt_buf_release(&rest);
 	return rc;
@@ -112,35 +143,4 @@ int gt_mixed_even(const struct gt_cluster *cluster, const char *gpus,
 			   costs.len ? costs.text : "");
 	gt_buf_release(&costs);
 	return told ? told : rc;
-}
-
-int gt_mixed_words(const struct gt_cluster *cluster,
-		   const struct gt_cluster *even, struct gt_arena *arena,
-		   const char **words, struct gt_err *err)
-{
-	const struct gt_cluster_kind *base = &even->kinds[0];
-	struct gt_buf out = GT_BUF_INIT;
-	int rc = GT_OK;
-
-	*words = NULL;
-	for (uint32_t k = 0; k < cluster->nkinds; k++) {
-		const struct gt_cluster_kind *kind = &cluster->kinds[k];
-
-		if (!strcmp(gt_topo_digest(kind->topo),
-			    gt_topo_digest(base->topo)))
-			continue;
-		if (out.len)
-			gt_buf_puts(&out, "; ");
-		put_nodes(cluster, k, &out);
-		gt_buf_printf(&out,
-			      " of %s: 'gtopo diff %s %s' tells what is "
-			      "less",
-			      kind->file, base->file, kind->file);
-	}
-	if (out.len && !out.failed)
-		*words = gt_arena_strdup(arena, out.text);
-	if (out.failed || (out.len && !*words))
-		rc = gt_err_nomem(err);
-	gt_buf_release(&out);
-	return rc;
 }

@@ -20,12 +20,4 @@ int gt_mixed_even(const struct gt_cluster *cluster, const char *gpus,
 		  struct gt_arena *arena, struct gt_cluster **even,
 		  struct gt_err *err);
 
-/*
- * Set *words to which nodes are not as most, and how to learn more: "node x7 is
- * not as ...", or NULL where they differ in ports or switches alone.
- */
-int gt_mixed_words(const struct gt_cluster *cluster,
-		   const struct gt_cluster *even, struct gt_arena *arena,
-		   const char **words, struct gt_err *err);
-
 #endif

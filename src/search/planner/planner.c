@@ -17,6 +17,7 @@
 #include "search/emit/select_by_size.h"
 #include "search/planner/mixed.h"
 #include "search/planner/request.h"
+#include "search/planner/unlike.h"
 #include "search/problem/flat_cluster.h"
 #include "search/problem/gpu_list.h"
 #include "search/problem/request.h"
@@ -38,6 +39,7 @@ struct gt_planner {
 	uint32_t npaths;
 	struct gt_paths **paths;           /* by kind of node */
 	struct gt_search_request one;      /* on a machine or flattened */
+	struct gt_search_request open;     /* flattened, routes to choose */
 	struct gt_cluster_request several; /* on the quotient of a cluster */
 	struct gt_plan *plan;
 	struct gt_planner_result result;
@@ -240,6 +242,7 @@ static int search_uneven(struct gt_planner *p, struct gt_paths **paths,
 	rc = check_root(p->ask.root, request.nranks, err);
 	if (!rc)
 		rc = gt_uneven_search(&request, plan, &stats, err);
+	p->open = request;
 	p->result.stats = (struct gt_search_stats){.nrows = stats.nlinks,
 						   .ncolumns = stats.ntrees,
 						   .nrounds = stats.nrounds};
@@ -376,8 +379,8 @@ static int plan_homogenized(struct gt_planner *p, struct gt_err *err)
 			       err);
 
 	if (!rc)
-		rc = gt_mixed_words(p->cluster, p->common, p->arena,
-				    &p->result.unlike, err);
+		rc = gt_unlike_words(p->cluster, p->arena, &p->result.unlike,
+				     err);
 	p->result.homogenized = 1;
 	return rc ? rc : plan_alike(p, p->common, err);
 }
@@ -522,7 +525,7 @@ static int fits_uneven(const struct gt_planner_request *ask,
 
 	return trees && !gt_coll_only_moves(gt_planner_coll(ask)) &&
 	       !ask->demand && !ask->equal && !ask->trees_per_root &&
-	       !ask->max_channels && !ask->explain &&
+	       !ask->max_channels &&
 	       count_gpus(ask, cluster) <= GT_FLAT_OPEN_RANKS;
 }
 
@@ -673,13 +676,45 @@ int gt_planner_union_bound(const struct gt_planner *p, int *found,
 	return rc;
 }
 
+/*
+ * What found a plan of one machine, or of a cluster as one.  Trees that choose
+ * their routes take too long to be searched again for each link.
+ */
+static struct gt_whatif_machine find_origin(const struct gt_planner *p)
+{
+	enum gt_algo algo = gt_plan_main_row(p->plan)->algo;
+	struct gt_whatif_machine machine = {
+		p->topo, &p->one, gt_planner_algo_name(p->ask.algo), p->plan};
+
+	if (!p->open.flat)
+		return machine;
+	if (algo == GT_ALGO_RING) {
+		machine.algo = "ring";
+	} else if (algo == GT_ALGO_ONE_SHOT || algo == GT_ALGO_TWO_SHOT) {
+		machine.algo = "mesh";
+	} else {
+		machine.request = &p->open;
+		machine.algo = NULL;
+	}
+	return machine;
+}
+
 int gt_planner_explain(const struct gt_planner *p, struct gt_whatif **whatif,
 		       struct gt_err *err)
 {
-	const struct gt_whatif_machine machine = {
-		p->topo, &p->one, gt_planner_algo_name(p->ask.algo), p->plan};
+	const struct gt_whatif_machine machine = find_origin(p);
+	const char *unlike = p->result.unlike;
+	int rc = GT_OK;
 
-	return p->result.by_quotient
-		       ? gt_whatif_of_cluster(&p->several, whatif, err)
-		       : gt_whatif_of_machine(&machine, whatif, err);
+	if (p->cluster && !unlike)
+		rc = gt_unlike_words(p->cluster, p->arena, &unlike, err);
+	if (!rc)
+		rc = p->result.by_quotient
+			     ? gt_whatif_of_cluster(&p->several, whatif, err)
+			     : gt_whatif_of_machine(&machine, whatif, err);
+	if (rc)
+		return rc;
+	(*whatif)->unlike = unlike;
+	(*whatif)->homogenized = p->result.homogenized;
+	return GT_OK;
 }

@@ -32,7 +32,7 @@ struct gt_planner_result {
 	const struct gt_plan *plan; /* the planner's */
 	int by_quotient;    /* of nodes that are alike, not of one machine */
 	int homogenized;    /* planned with what all nodes have */
-	const char *unlike; /* which nodes have other links; or NULL */
+	const char *unlike; /* lines that say which nodes lack what; or NULL */
 	int64_t search_ns;  /* how long the search took */
 	struct gt_search_stats stats; /* not if by_quotient is set */
 };

@@ -319,7 +319,7 @@ static int analyse(struct analysis *a, struct gt_err *err)
 
 	if (!rc)
 		rc = list_full(a, err);
-	if (!rc && a->npairs)
+	if (!rc && a->npairs && a->ask->algo)
 		rc = try_pairs(a, err);
 	if (!rc && !a->ask->request->flat && gt_plan_is_staged(a->ask->plan))
 		rc = search_again(a, 1, &a->access_gain, err);
@@ -336,6 +336,7 @@ int gt_whatif_of_machine(const struct gt_whatif_machine *machine,
 	if (!a.result)
 		return gt_err_nomem(err);
 	a.result->coll = plan->coll;
+	a.result->cannot_try = !machine->algo;
 	a.result->in_switch_gbs = gt_whatif_in_switch(machine->request);
 	if (plan->has_proof && plan->nranks > 1) {
 		a.result->value_gbs = gt_plan_algbw(plan, plan->proof.value);

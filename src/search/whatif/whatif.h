@@ -84,6 +84,10 @@ struct gt_whatif_cluster {
 
 struct gt_whatif {
 	struct gt_arena *arena;
+	/* Which nodes are unlike others, in lines, the planner's; or NULL. */
+	const char *unlike;
+	int homogenized; /* this is about what all nodes have */
+	int cannot_try;  /* nothing was searched again */
 	enum gt_coll coll;
 	/* What gains are relative to: bytes of the result over the time. */
 	double value_gbs;
@@ -103,7 +107,7 @@ struct gt_whatif_machine {
 	struct gt_topo *topo; /* edited meanwhile, left as it was; or NULL */
 	/* request->flat, in place of the topology, is edited likewise. */
 	const struct gt_search_request *request;
-	const char *algo;
+	const char *algo; /* NULL: nothing is searched again */
 	const struct gt_plan *plan;
 };
 

@@ -24,6 +24,7 @@ struct gt_fuse_kind {
 	struct gt_device_tree *tree;
 	uint64_t hash;
 	uint32_t first;
+	const char *nets; /* its attribute, as it is written, or "" */
 	/* its attributes file and nets, as they are written */
 	const char *where;
 };
@@ -34,40 +35,10 @@ struct gt_fuser {
 	struct gt_buf *out;
 	struct gt_fuse_kind *kinds;
 	uint32_t nkinds;
-	uint32_t *kind;     /* the kind of each file */
-	const char **names; /* the name of each file */
+	uint32_t n;         /* the files that could be read */
+	uint32_t *kind;     /* the kind of each of these */
+	const char **names; /* of each of these; at first of all files */
 };
-
-static int gt_fuse_group(struct gt_fuser *f, uint32_t i, struct gt_err *err)
-{
-	struct gt_device_tree *tree;
-	uint64_t hash;
-	uint32_t k = 0;
-	int same = 0;
-	int rc = gt_device_tree_read(f->fuse->files[i], f->fuse->ignore, &tree,
-				     err);
-
-	if (rc)
-		return rc;
-	hash = gt_device_tree_hash(tree);
-	for (; k < f->nkinds; k++) {
-		if (f->kinds[k].hash == hash)
-			same = gt_match_is_isomorphic(f->kinds[k].tree, tree);
-		if (same)
-			break;
-	}
-	if (!hash || same < 0) {
-		gt_device_tree_free(tree);
-		return gt_err_nomem(err);
-	}
-	f->kind[i] = k;
-	if (k < f->nkinds) {
-		gt_device_tree_free(tree);
-		return GT_OK;
-	}
-	f->kinds[f->nkinds++] = (struct gt_fuse_kind){tree, hash, i, NULL};
-	return GT_OK;
-}
 
 static int gt_fuse_by_name(const void *a, const void *b)
 {
@@ -216,7 +187,6 @@ static int gt_fuse_where(const struct gt_fuser *f, struct gt_fuse_kind *kind,
 {
 	const char *file = f->fuse->files[kind->first];
 	char *path = gt_fuse_path(file, f->fuse->beside);
-	struct gt_buf nets = GT_BUF_INIT;
 	int rc = GT_OK;
 
 	if (!path)
@@ -225,18 +195,91 @@ static int gt_fuse_where(const struct gt_fuser *f, struct gt_fuse_kind *kind,
 		rc = gt_err_set(err, GT_EINPUT, path,
 				"a path with '\"', '&' or '<', or that is no "
 				"UTF-8, cannot be written");
-	else if (f->fuse->nets)
-		gt_buf_printf(&nets, " nets=\"%s\"", f->fuse->nets);
 	else
-		rc = gt_fuse_nets(file, &nets, err);
-	if (!rc)
-		kind->where = gt_arena_printf(f->arena, "\"%s\"%s", path,
-					      nets.len ? nets.text : "");
-	if (!rc && (nets.failed || !kind->where))
+		kind->where =
+			gt_arena_printf(f->arena, "\"%s\"%s", path, kind->nets);
+	if (!rc && !kind->where)
 		rc = gt_err_nomem(err);
-	gt_buf_release(&nets);
 	free(path);
 	return rc;
+}
+
+/* Finds which ports of the kind are in the fabric. */
+static int gt_fuse_ports(const struct gt_fuser *f, struct gt_fuse_kind *kind,
+			 struct gt_err *err)
+{
+	struct gt_buf nets = GT_BUF_INIT;
+	int rc = GT_OK;
+
+	if (f->fuse->nets)
+		gt_buf_printf(&nets, " nets=\"%s\"", f->fuse->nets);
+	else
+		rc = gt_fuse_nets(f->fuse->files[kind->first], &nets, err);
+	if (!rc)
+		kind->nets = gt_arena_strdup(f->arena, gt_buf_text(&nets));
+	if (!rc && (nets.failed || !kind->nets))
+		rc = gt_err_nomem(err);
+	gt_buf_release(&nets);
+	return rc;
+}
+
+/* Finds the file's kind, or makes one; *kind is set on success alone. */
+static int gt_fuse_group(struct gt_fuser *f, uint32_t i, uint32_t *kind,
+			 struct gt_err *err)
+{
+	struct gt_fuse_kind made = {.first = i};
+	uint32_t k = 0;
+	int same = 0;
+	int rc = gt_device_tree_read(f->fuse->files[i], f->fuse->ignore,
+				     &made.tree, err);
+
+	if (rc)
+		return rc;
+	made.hash = gt_device_tree_hash(made.tree);
+	for (; k < f->nkinds; k++) {
+		if (f->kinds[k].hash == made.hash)
+			same = gt_match_is_isomorphic(f->kinds[k].tree,
+						      made.tree);
+		if (same)
+			break;
+	}
+	if (!made.hash || same < 0)
+		rc = gt_err_nomem(err);
+	else if (k == f->nkinds)
+		rc = gt_fuse_ports(f, &made, err);
+	if (!rc && k == f->nkinds)
+		f->kinds[f->nkinds++] = made;
+	else
+		gt_device_tree_free(made.tree);
+	if (!rc)
+		*kind = k;
+	return rc;
+}
+
+/* Groups all files; those that cannot be read are told of and left out. */
+static int gt_fuse_groups(struct gt_fuser *f, struct gt_err *err)
+{
+	for (uint32_t i = 0; i < f->fuse->nfiles; i++) {
+		struct gt_err why;
+		uint32_t kind;
+		int rc;
+
+		gt_err_init(&why);
+		rc = gt_fuse_group(f, i, &kind, &why);
+		if (rc && (rc == GT_ESYS || !f->fuse->skipped ||
+			   f->fuse->nfiles == 1))
+			return gt_err_set(err, rc, why.where, "%s", why.text);
+		if (rc) {
+			f->fuse->skipped(f->fuse->arg, &why);
+			continue;
+		}
+		f->kind[f->n] = kind;
+		f->names[f->n++] = f->names[i];
+	}
+	if (!f->n)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "none of the files can be read");
+	return GT_OK;
 }
 
 /*
@@ -245,7 +288,7 @@ static int gt_fuse_where(const struct gt_fuser *f, struct gt_fuse_kind *kind,
  */
 static void gt_fuse_nodes(const struct gt_fuser *f)
 {
-	uint32_t n = f->fuse->nfiles, end;
+	uint32_t n = f->n, end;
 
 	for (uint32_t i = 0; i < n; i = end) {
 		for (end = i + 1; end < n && f->kind[end] == f->kind[i];)
@@ -292,8 +335,8 @@ static int gt_fuse_run(struct gt_fuser *f, struct gt_err *err)
 	if (!f->kinds || !f->kind || !f->names)
 		return gt_err_nomem(err);
 	rc = gt_fuse_names(f, err);
-	for (uint32_t i = 0; i < n && !rc; i++)
-		rc = gt_fuse_group(f, i, err);
+	if (!rc)
+		rc = gt_fuse_groups(f, err);
 	for (uint32_t k = 0; k < f->nkinds && !rc; k++)
 		rc = gt_fuse_where(f, &f->kinds[k], err);
 	if (rc)

@@ -12,6 +12,9 @@ struct gt_err;
 struct gt_paths;
 struct gt_topo;
 
+/* Is told of a file that cannot be read; the others make the cluster. */
+typedef void gt_fuse_skipped(void *arg, const struct gt_err *why);
+
 struct gt_fuse {
 	const char *const *files; /* one for each node, in order */
 	uint32_t nfiles;
@@ -28,11 +31,14 @@ struct gt_fuse {
 	int leaf;         /* nodes below a leaf switch; 0: one switch for all */
 	const char *over; /* the oversubscription of leaf switches, or NULL */
 	int nvlink;       /* nodes that NVSwitches join; 0: none */
+	/* NULL: a file that cannot be read is an error, as is a single one. */
+	gt_fuse_skipped *skipped;
+	void *arg;
 };
 
 /*
  * Append the file.  Nodes are named after their files, or after the folders of
- * these where all files are named alike.  GT_EINPUT when a file is no topology
+ * these where all files are named alike.  GT_EINPUT when no file is a topology
  * or two nodes would have one name.
  */
 int gt_fuse_write(const struct gt_fuse *fuse, struct gt_buf *out,

@@ -52,28 +52,39 @@ static double level_y(const struct gt_dot_cluster *d, uint32_t level)
 		       : d->bottom + 64 + GT_DOT_STEP * (double)level;
 }
 
+/* As many digits as there is room for: 900, 25.0, 0.0125. */
+static void write_gbs(struct gt_rat gbs, char text[32])
+{
+	double value = gt_rat_double(gbs);
+
+	if (value < 1)
+		snprintf(text, 32, "%.3g", value);
+	else
+		snprintf(text, 32, "%.*f", value < 1000, value);
+}
+
 /* Draws a line from (x, y) to (to, end), with its GB/s beside it. */
 static void draw_line(const struct gt_dot_cluster *d, const char *names[2],
 		      const double ends[4], struct gt_rat gbs)
 {
 	double width = sqrt(gt_rat_double(gbs)) / 8;
 	double x = ends[0], y = ends[1], to = ends[2], end = ends[3];
+	char rate[32];
 
+	write_gbs(gbs, rate);
 	gt_buf_printf(d->out,
 		      "%s -> %s [penwidth=%.2f, color=\"%s\", "
-		      "tooltip=\"%.1f GB/s each way\", label=\"%.*f\", "
+		      "tooltip=\"%s GB/s each way\", label=\"%s\", "
 		      "lp=\"%.1f,%.1f\", "
 		      "pos=\"%.1f,%.1f %.1f,%.1f %.1f,%.1f %.1f,%.1f\"];\n",
 		      names[0], names[1],
 		      width < 0.8 ? 0.8
 		      : width > 8 ? 8
 				  : width,
-		      d->over == GT_FABRIC_NET ? "#0969da" : "#4c9a2a",
-		      gt_rat_double(gbs), gt_rat_double(gbs) < 1000,
-		      gt_rat_double(gbs), (x + 2 * to) / 3 + 18,
-		      -(y + 2 * end) / 3, x, -y, (2 * x + to) / 3,
-		      -(2 * y + end) / 3, (x + 2 * to) / 3, -(y + 2 * end) / 3,
-		      to, -end);
+		      d->over == GT_FABRIC_NET ? "#0969da" : "#4c9a2a", rate,
+		      rate, (x + 2 * to) / 3 + 18, -(y + 2 * end) / 3, x, -y,
+		      (2 * x + to) / 3, -(2 * y + end) / 3, (x + 2 * to) / 3,
+		      -(y + 2 * end) / 3, to, -end);
 }
 
 /*

@@ -114,7 +114,9 @@ static void gt_show_level(struct gt_show *show,
 		gt_show_add(&line, "one rail each");
 	if (i + 1 < fabric->nlevels &&
 	    !gt_cluster_uplink(cluster, over, i, 0, &rat, NULL)) {
-		snprintf(gbs, sizeof(gbs), "%.1f", gt_rat_double(rat));
+		snprintf(gbs, sizeof(gbs),
+			 gt_rat_double(rat) < 0.1 ? "%.3g" : "%.1f",
+			 gt_rat_double(rat));
 		gt_show_add(&line, "%s GB/s up", gbs);
 		if (gt_rat_cmp(level->oversubscription, GT_RAT(1, 1)))
 			gt_show_add(&line, "oversubscribed %s",

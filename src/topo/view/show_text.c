@@ -57,7 +57,9 @@ void gt_show_gbs(struct gt_rat gbs, char *text, size_t size)
 {
 	double value = gt_rat_double(gbs);
 
-	if (value < 5000)
+	if (value < 0.1)
+		snprintf(text, size, "%.3g GB/s", value);
+	else if (value < 5000)
 		snprintf(text, size, "%.*f GB/s", value < 2 ? 2 : 1, value);
 	else
 		*text = '\0';

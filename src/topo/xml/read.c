@@ -113,6 +113,11 @@ static int gt_reader_build(struct gt_reader *reader, struct gt_err *err)
 static int gt_reader_root(struct gt_reader *reader,
 			  const struct gt_xml_elem *root, struct gt_err *err)
 {
+	if (gt_xml_is(root, "cluster"))
+		return gt_xml_fail(root, NULL, err,
+				   "is a cluster file, where one machine's "
+				   "topology is needed; name the file of one "
+				   "of its nodes");
 	if (!gt_xml_is(root, "system"))
 		return gt_xml_fail(root, NULL, err,
 				   "root element '%.64s' is not 'system': not "
