@@ -4,6 +4,8 @@
 # status 3 with words; nobody crashes, hangs or is left, and nothing is left in
 # /dev/shm or TMPDIR.  Prints TAP, and as comments a table of
 # calls by commands: how many there are, tried, status 3, and the usual answer.
+# A command that none of its calls has made end with status 3 was not tested, and
+# fails.
 #
 # GTOPO_NTH is how many numbers of each call and command are tried, the first
 # ones and then at equal steps; 0: all; 2 where it is not set.  GTOPO_NTH_ONLY is
@@ -165,6 +167,7 @@ each_call() { # CALL TOTAL
 		[ "$code" -ne 3 ] || refused=$((refused + 1))
 		[ "$code" -ne "$usual_code" ] || same=$((same + 1))
 	done
+	nrefused=$((nrefused + refused))
 	echo "# $1: $2 calls, $tried tried, $refused status 3, $same the usual status: $command"
 }
 
@@ -185,9 +188,11 @@ for command in "${commands[@]}"; do
 	[ "$code" -lt 2 ] || bad="status $code: $(head -c 300 err)"$'\n'
 	cat out made >usual 2>/dev/null
 	cat count count.nvml 2>/dev/null | grep -v ' 0$' >calls
+	nrefused=0
 	while read -r call total; do
 		each_call "$call" "$total"
 	done <calls
+	[ "$nrefused" -gt 0 ] || bad="${bad}no call that failed has shown"$'\n'
 	if [ -z "$bad" ]; then
 		echo "ok $number - $command"
 	else
@@ -195,4 +200,8 @@ for command in "${commands[@]}"; do
 		echo "not ok $number - $command"
 	fi
 done
+if [ "$number" -eq 0 ]; then
+	number=1
+	echo "not ok 1 - a command is tried: none has '${GTOPO_NTH_ONLY:-.}'"
+fi
 echo "1..$number"

@@ -164,6 +164,16 @@ __attribute__((destructor)) static void tell(void)
 	fclose(file);
 }
 
+/* Calls of the program that takes this one's place are none of its own. */
+int execvp(const char *file, char *const argv[])
+{
+	tell();
+	unsetenv("FAIL_COUNT");
+	unsetenv("FAIL_CALL");
+	unsetenv("FAIL_AT");
+	return REAL(execvp)(file, argv);
+}
+
 static int fails(enum call call, const void *caller)
 {
 	uintptr_t at = (uintptr_t)caller;

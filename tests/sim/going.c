@@ -374,17 +374,17 @@ static void job_strike_process(struct job_fault *fault)
 	int64_t soon_ns = sim_now_ns() + fault->for_ns % (job.timeout_ns / 20);
 
 	if (fault->kind == JOB_NAP)
-		process->frozen_until_ns = soon_ns;
+		sim_lasts(&process->frozen_until_ns, soon_ns);
 	else if (fault->kind == JOB_STOP)
-		process->frozen_until_ns = until_ns;
+		sim_lasts(&process->frozen_until_ns, until_ns);
 	else if (fault->kind == JOB_FREEZE)
-		process->frozen_until_ns = SIM_NEVER;
+		sim_lasts(&process->frozen_until_ns, SIM_NEVER);
 	else if (fault->kind == JOB_CLOG)
-		process->clogged_until_ns = soon_ns;
+		sim_lasts(&process->clogged_until_ns, soon_ns);
 	else if (fault->kind == JOB_MUTE)
-		process->clogged_until_ns = SIM_NEVER - 1;
+		sim_lasts(&process->clogged_until_ns, SIM_NEVER - 1);
 	else if (fault->kind == JOB_FILES)
-		process->no_files_until_ns = until_ns;
+		sim_lasts(&process->no_files_until_ns, until_ns);
 	else
 		sim_kill(fault->process,
 			 fault->kind == JOB_DARK ? SIM_DARK : SIM_KILLED);

@@ -60,6 +60,13 @@ uint32_t sim_add(void (*body)(void *arg), void *arg, uint32_t host);
 int sim_run(int64_t limit_ns, void (*each)(void *arg), void *arg,
 	    char why[SIM_TEXT]);
 
+/* A fault lasts until then, and no other one ends it before. */
+static inline void sim_lasts(int64_t *until_ns, int64_t ns)
+{
+	if (*until_ns < ns)
+		*until_ns = ns;
+}
+
 struct sim_process *sim_process_of(uint32_t process);
 int64_t sim_now_ns(void);
 

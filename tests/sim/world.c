@@ -191,13 +191,13 @@ static void job_strike(struct job_fault *fault)
 	fault->done = 1;
 	fault->hit = process->end == SIM_RUNS;
 	if (fault->kind == JOB_NAP)
-		process->frozen_until_ns = until_ns;
+		sim_lasts(&process->frozen_until_ns, until_ns);
 	else if (fault->kind == JOB_FREEZE)
-		process->frozen_until_ns = SIM_NEVER;
+		sim_lasts(&process->frozen_until_ns, SIM_NEVER);
 	else if (fault->kind == JOB_CLOG)
-		process->clogged_until_ns = until_ns;
+		sim_lasts(&process->clogged_until_ns, until_ns);
 	else if (fault->kind == JOB_MUTE)
-		process->clogged_until_ns = SIM_NEVER - 1;
+		sim_lasts(&process->clogged_until_ns, SIM_NEVER - 1);
 	else if (fault->kind == JOB_RESET)
 		fault->hit = sim_reset(fault->process);
 	else

@@ -14,6 +14,7 @@ unit_tests += \
 	%D%/exec/link/test_fd_passing \
 	%D%/exec/link/test_fifo \
 	%D%/exec/link/test_link \
+	%D%/exec/link/test_process_group \
 	%D%/exec/test_bits \
 	%D%/exec/test_engine \
 	%D%/exec/test_peer_access \
@@ -67,7 +68,10 @@ unit_tests += \
 	%D%/topo/nccl/test_choose \
 	%D%/topo/probe/test_machine \
 	%D%/topo/view/test_show \
+	%D%/world/test_children \
+	%D%/world/test_failure \
 	%D%/world/test_impostor \
+	%D%/world/test_net \
 	%D%/world/test_regroup \
 	%D%/world/test_world
 

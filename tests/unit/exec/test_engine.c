@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "exec/engine.h"
+#include "exec/host/host.h"
 
 enum {
 	TEST_SECOND_NS = 1000000000,
@@ -260,6 +261,40 @@ static void test_too_large(void **state)
 	bench_close(&bench);
 }
 
+/*
+ * Many FIFOs with many slots each get smaller slices than the plan has, down to
+ * a least one; and who asks for a size gets it.
+ */
+static void test_small_slices_for_many(void **state)
+{
+	static const struct {
+		uint32_t slots, asked, slice_bytes;
+	} cases[] = {{16, 0, 128 << 10}, {32, 0, 128 << 10},
+		     {33, 0, 64 << 10},  {500, 0, 8 << 10},
+		     {2000, 0, 4 << 10}, {1000, 1024, 1024}};
+	const struct gt_exec_request req = {.coll = GT_COLL_ALLREDUCE,
+					    .dtype = GT_DTYPE_INT32,
+					    .count = 40000};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct bench bench = {
+			.config = {.max_bytes = 160000,
+				   .slots = cases[i].slots,
+				   .slice_bytes = cases[i].asked}};
+		uint64_t seed = 1;
+
+		/* 64 FIFOs: of 32 slots with 128 KiB each they take 256 MiB. */
+		bench.plan = test_ring_plan(16, 4, &seed);
+		bench.config.workers = 1;
+		bench_open(&bench);
+		assert_int_equal(bench_run(&bench, &req), 0);
+		assert_int_equal(bench.engine->slice_bytes,
+				 cases[i].slice_bytes);
+		bench_close(&bench);
+	}
+}
+
 static int count_threads(void)
 {
 	DIR *dir = opendir("/proc/self/task");
@@ -416,6 +451,7 @@ int main(void)
 		cmocka_unit_test(test_iterations),
 		cmocka_unit_test(test_check_finds),
 		cmocka_unit_test(test_too_large),
+		cmocka_unit_test(test_small_slices_for_many),
 		cmocka_unit_test(test_faults),
 		cmocka_unit_test(test_deadlock),
 		cmocka_unit_test(test_select),

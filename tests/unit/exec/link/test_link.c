@@ -143,6 +143,19 @@ static uint32_t length_of(uint32_t rank, uint32_t k)
 	return (rank * 7919 + k * 104729) % (slot_bytes / 4 + 1) * 4;
 }
 
+/*
+ * Of shared memory a process has its own and that of whom it sends to; nobody
+ * needs that of whom it receives from.
+ */
+static int maps_too_much(const struct node *node)
+{
+	int n = 0;
+
+	for (int i = 0; i < PINS; i++)
+		n += pins[i].base != NULL;
+	return node->ops == &gt_link_shm && n != 2;
+}
+
 static int node_connect(struct node *node, struct gt_err *err)
 {
 	uint32_t self = node->rank, next = (self + 1) % node->size;
@@ -159,6 +172,8 @@ static int node_connect(struct node *node, struct gt_err *err)
 	    (!end_is_pinned(node, &node->out) ||
 	     !end_is_pinned(node, &node->in)))
 		rc = gt_err_set(err, GT_ENO, NULL, "not pinned");
+	if (!rc && device && maps_too_much(node))
+		rc = gt_err_set(err, GT_ENO, NULL, "other memory is mapped");
 	return rc;
 }
 
