@@ -251,12 +251,18 @@ static int gt_health_miss_gpus(struct gt_health *health, struct gt_err *err)
 	const struct gt_health_opts *opts = health->args->opts;
 	struct gt_reach_finding *finding;
 	struct gt_topo *topo;
-	int has;
+	struct gt_err why;
+	int has, rc;
 
 	if (opts->expect || health->may_lack_gpus ||
-	    gt_lint_worst(&health->lint) == GT_LINT_ERROR ||
-	    gt_topo_parse(gt_health_name, health->machine.text,
-			  health->machine.len, GT_RATES_LINE, &topo, NULL))
+	    gt_lint_worst(&health->lint) == GT_LINT_ERROR)
+		return GT_OK;
+	gt_err_init(&why);
+	rc = gt_topo_parse(gt_health_name, health->machine.text,
+			   health->machine.len, GT_RATES_LINE, &topo, &why);
+	if (rc == GT_ESYS)
+		return gt_err_set(err, rc, why.where, "%s", why.text);
+	if (rc) /* Lint has said why. */
 		return GT_OK;
 	has = gt_topo_ngpus(topo) > 0;
 	gt_topo_free(topo);

@@ -8,6 +8,8 @@ gtopo_core_sources += \
 	%D%/planner.h \
 	%D%/request.c \
 	%D%/request.h \
+	%D%/union_bound.c \
+	%D%/union_bound.h \
 	%D%/unlike.c \
 	%D%/unlike.h
 

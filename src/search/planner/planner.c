@@ -10,13 +10,13 @@
 #include "plan/cost/cost.h"
 #include "plan/ir/plan.h"
 #include "search/cluster/quotient.h"
-#include "search/cluster/cut_bound.h"
 #include "search/cluster/alltoall.h"
 #include "search/cluster/search.h"
 #include "search/multicast/search.h"
 #include "search/emit/select_by_size.h"
 #include "search/planner/mixed.h"
 #include "search/planner/request.h"
+#include "search/planner/union_bound.h"
 #include "search/planner/unlike.h"
 #include "search/problem/flat_cluster.h"
 #include "search/problem/gpu_list.h"
@@ -618,62 +618,10 @@ int gt_planner_cluster(const struct gt_planner_request *request,
 
 /* ---- what is asked afterwards ------------------------------------------ */
 
-/* Bound the quotient of a cluster whose nodes have all that any node has. */
-static int bound_union(const struct gt_cluster_request *request,
-		       struct gt_arena *arena, struct gt_quotient_bound *bound,
-		       struct gt_err *err)
-{
-	struct gt_alltoall flow;
-	struct gt_quotient *q = NULL;
-	struct gt_quotient_bound_query query;
-	int rc = gt_quotient_new(request, arena, &q, err);
-
-	if (rc)
-		return rc;
-	query = (struct gt_quotient_bound_query){q, request->coll,
-						 request->root, 1};
-	if (!gt_coll_only_moves(request->coll))
-		return gt_quotient_bound_find(&query, arena, bound, err);
-	rc = gt_alltoall_solve(q, arena, &flow, err);
-	if (rc)
-		return rc;
-	bound->found = flow.has_bound;
-	bound->value = flow.bound;
-	return GT_OK;
-}
-
 int gt_planner_union_bound(const struct gt_planner *p, int *found,
 			   struct gt_rat *value, struct gt_err *err)
 {
-	struct gt_arena *arena = gt_arena_new();
-	struct gt_cluster_request request = p->several;
-	struct gt_quotient_bound bound = {.found = 0};
-	struct gt_cluster *all = NULL;
-	struct gt_paths *paths = NULL;
-	struct gt_err none;
-	int rc;
-
-	gt_err_init(&none);
-	rc = arena ? gt_cluster_homogenize(p->cluster, GT_UNION, &all, &none)
-		   : gt_err_nomem(err);
-	*found = 0;
-	/* Machines that have no union have no bound. */
-	if (rc == GT_EINPUT) {
-		gt_arena_free(arena);
-		return GT_OK;
-	}
-	request.cluster = all;
-	if (!rc)
-		rc = gt_paths_new(all->kinds[0].topo, &paths, err);
-	request.paths = paths;
-	if (!rc)
-		rc = bound_union(&request, arena, &bound, err);
-	*found = bound.found;
-	*value = bound.value;
-	gt_paths_free(paths);
-	gt_cluster_free(all);
-	gt_arena_free(arena);
-	return rc;
+	return gt_union_bound(p->cluster, &p->several, found, value, err);
 }
 
 /*

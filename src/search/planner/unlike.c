@@ -144,7 +144,8 @@ static int put_first(const char *norm, const char *file, struct gt_arena *arena,
 	gt_device_tree_free(a);
 	gt_device_tree_free(b);
 	/* A file that has gone since leaves the rest to be told. */
-	return rc == GT_ESYS ? gt_err_nomem(err) : GT_OK;
+	return rc == GT_ESYS ? gt_err_set(err, rc, why.where, "%s", why.text)
+			     : GT_OK;
 }
 
 static int put_lack(const struct gt_cluster_kind *kind,

@@ -1,7 +1,7 @@
 /*
  * Which nodes of a cluster are not like the others, what they lack, and what
- * that costs, in lines of text.  The norm is the kind of nodes of which a cluster all
- * of that kind reaches most; of equal ones that of most nodes.
+ * that costs, in lines of text.  The norm is the kind of nodes of which a
+ * cluster all of that kind reaches most; of equal ones that of most nodes.
  */
 #ifndef GT_SEARCH_PLANNER_UNLIKE_H
 #define GT_SEARCH_PLANNER_UNLIKE_H
