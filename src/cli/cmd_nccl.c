@@ -193,6 +193,12 @@ static int choose_rings(struct nccl_run *run, struct gt_nccl_set *rings,
 		rc = gt_nccl_choose(system, &rules, NULL, run->arena, rings,
 				    err);
 	}
+	for (uint32_t i = 0; !rc && i < rings->nchannels * rings->ngpus; i++)
+		rings->orders[i] =
+			(uint32_t)gt_topo_node(
+				topo,
+				gt_nccl_system_gpu(system, rings->orders[i]))
+				->dev;
 	gt_nccl_system_free(system);
 	gt_topo_free(topo);
 	return rc;

@@ -257,6 +257,34 @@ choose 12 or more" <<<"$out"
 	grep -Fx "do      leave out NCCL_MAX_NCHANNELS" <<<"$out"
 }
 
+@test "rings in another order than the machine gets are told" {
+	local name="comm 0x1 rank 0 nRanks 8 nNodes 1 localRanks 8 localRank 0"
+	said "$name" "Channel 00/02 : 0 1 2 3 4 5 6 7" \
+		"Channel 01/02 : 0 2 1 3 4 5 6 7"
+	gtopo nccl --json --topo dgx-h100 "$BATS_TEST_TMPDIR/job.log" \
+		>"$BATS_TEST_TMPDIR/json"
+	jq -e '.slow | map(.what) == ["channels", "orders"] and (.[1].text |
+		startswith("1 of 2 rings are in another order") and
+		endswith("such as 0 2 1 3 4 5 6 7 where it would choose " +
+			"0 1 2 3 4 5 6 7"))' "$BATS_TEST_TMPDIR/json"
+	follows nccl-log-1 "$BATS_TEST_TMPDIR/json"
+	# What NCCL would choose there, each ring begun elsewhere.
+	gtopo nccl --json dgx-1v | jq -r '.rings.orders[] | .[3:] + .[:3] |
+		join(" ")' | sort >"$BATS_TEST_TMPDIR/rings"
+	mapfile -t rings <"$BATS_TEST_TMPDIR/rings"
+	rings=("${rings[@]/#/Channel 00/06 : }")
+	for i in "${!rings[@]}"; do
+		rings[i]=${rings[i]/00/0$i}
+	done
+	said "$name" "${rings[@]}"
+	gtopo nccl --json --topo dgx-1v "$BATS_TEST_TMPDIR/job.log" |
+		jq -e '.slow == [] and (.communicators[0].rings | length) == 6'
+	# Backwards it is another ring.
+	said "$name" "Channel 00/01 : 7 6 5 4 3 2 1 0"
+	gtopo nccl --topo dgx-h100 "$BATS_TEST_TMPDIR/job.log" |
+		grep -F "1 of 1 rings are in another order"
+}
+
 @test "variables limit at the values at which NCCL heeds them" {
 	local setting
 	for setting in NCCL_P2P_DISABLE=1 NCCL_P2P_DISABLE=0x1 \

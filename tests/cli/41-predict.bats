@@ -15,6 +15,13 @@ setup() {
 	[[ $out == *" 65536         16384    float     sum     -1 "* ]]
 }
 
+@test "a collective that the plan has not is refused with what makes one" {
+	gtopo search --algo ring -o plan.json "$xml/dgx-1v.xml"
+	run_split gtopo predict --coll alltoall plan.json
+	want 2 "gtopo predict: plan.json: nothing in select is for 'alltoall'; \
+gtopo search --coll alltoall makes a plan for it"
+}
+
 @test "large messages reach what the plan is worth" {
 	gtopo search --algo ring -o plan.json "$xml/dgx-1v.xml"
 	gtopo predict -b 1G -e 1G --json plan.json | python3 -c '

@@ -441,7 +441,9 @@ int gt_cost_price(struct gt_cost_model *model, uint64_t bytes,
 
 	if (!row)
 		return gt_err_set(err, GT_EINPUT, plan->file,
-				  "nothing in select is for '%s'",
+				  "nothing in select is for '%s'; gtopo search "
+				  "--coll %s makes a plan for it",
+				  gt_coll_name(model->coll),
 				  gt_coll_name(model->coll));
 	return gt_cost_price_row(model, (uint32_t)(row - plan->select), bytes,
 				 cost, err);

@@ -13,7 +13,7 @@
 #include "topo/nccl/limits.h"
 #include "topo/nccl/log.h"
 
-_Static_assert(GT_NCCL_MAX_ADVICE >= GT_NCCL_NLIMITS + 6,
+_Static_assert(GT_NCCL_MAX_ADVICE >= GT_NCCL_NLIMITS + 7,
 	       "each limit and each of what follows is told at most once");
 
 struct gt_nccl_adviser {
@@ -285,6 +285,86 @@ static void gt_nccl_advise_rings(struct gt_nccl_adviser *adviser,
 		remedy);
 }
 
+static int gt_nccl_same_ring(const uint32_t *a, const uint32_t *b, uint32_t n)
+{
+	uint32_t shift = 0, i = 0;
+
+	while (shift < n && b[shift] != a[0])
+		shift++;
+	while (shift < n && i < n && a[i] == b[(shift + i) % n])
+		i++;
+	return i == n;
+}
+
+/* Counts rings that go round as none of the chosen; *first is one of them. */
+static uint32_t gt_nccl_count_other(const struct gt_nccl_log_comm *comm,
+				    const struct gt_nccl_set *rings,
+				    const uint32_t **first)
+{
+	uint32_t n = 0, c;
+
+	for (uint32_t i = comm->nrings; i-- > 0;) {
+		for (c = 0; comm->rings[i] && c < rings->nchannels; c++)
+			if (gt_nccl_same_ring(comm->rings[i],
+					      rings->orders + c * rings->ngpus,
+					      rings->ngpus))
+				break;
+		if (!comm->rings[i] || c < rings->nchannels)
+			continue;
+		*first = comm->rings[i];
+		n++;
+	}
+	return n;
+}
+
+static const char *gt_nccl_order_words(struct gt_nccl_adviser *adviser,
+				       const uint32_t *ring, uint32_t n)
+{
+	const char *words = "";
+
+	for (uint32_t i = 0; words && i < n && i < 16; i++)
+		words = gt_arena_printf(adviser->arena, "%s%s%u", words,
+					i ? " " : "", ring[i]);
+	if (words && n > 16)
+		words = gt_arena_printf(adviser->arena, "%s ...", words);
+	adviser->failed |= !words;
+	return words ? words : "";
+}
+
+/* Compares the orders of a job on all GPUs, rank r on the one of number r. */
+static void gt_nccl_advise_orders(struct gt_nccl_adviser *adviser,
+				  const struct gt_nccl_set *rings)
+{
+	const struct gt_nccl_log *log = adviser->log;
+	const struct gt_nccl_log_comm *comm = NULL;
+	const uint32_t *ring = NULL;
+	uint32_t n = 0;
+
+	if (!rings || gt_nccl_limit_set(log, "NCCL_GRAPH_FILE"))
+		return;
+	for (uint32_t c = 0; !n && c < log->ncomms; c++) {
+		comm = log->comms[c];
+		if (comm->nnodes < 2 && comm->nranks == rings->ngpus)
+			n = gt_nccl_count_other(comm, rings, &ring);
+	}
+	if (!n)
+		return;
+	gt_nccl_advise_one(
+		adviser, "orders",
+		gt_arena_printf(
+			adviser->arena,
+			"%u of %u rings%s are in another order than NCCL would "
+			"choose on this machine, such as %s where it would "
+			"choose %s",
+			n, comm->nrings, gt_nccl_of_comm(adviser, comm),
+			gt_nccl_order_words(adviser, ring, rings->ngpus),
+			gt_nccl_order_words(adviser, rings->orders,
+					    rings->ngpus)),
+		"see whether rank r is on the GPU of number r, as "
+		"CUDA_VISIBLE_DEVICES may have it otherwise; else compare what "
+		"NCCL_TOPO_DUMP_FILE had it write with the file: gtopo diff");
+}
+
 int gt_nccl_advise(const struct gt_nccl_log *log,
 		   const struct gt_nccl_set *rings, struct gt_arena *arena,
 		   struct gt_nccl_advice list[GT_NCCL_MAX_ADVICE], uint32_t *n,
@@ -299,6 +379,7 @@ int gt_nccl_advise(const struct gt_nccl_log *log,
 	gt_nccl_advise_net(&adviser);
 	gt_nccl_advise_shm(&adviser);
 	gt_nccl_advise_rings(&adviser, rings);
+	gt_nccl_advise_orders(&adviser, rings);
 	*n = adviser.n;
 	return adviser.failed ? gt_err_nomem(err) : GT_OK;
 }

@@ -22,7 +22,7 @@ enum { GT_NCCL_MAX_ADVICE = 24 };
 /*
  * Lists advice about a log; first variables that were set and limit NCCL, as
  * what follows may be due to them.  `rings` is what NCCL would choose on the
- * job's machine, or NULL where that is not known.
+ * job's machine, with GPUs by their numbers; or NULL where that is not known.
  */
 int gt_nccl_advise(const struct gt_nccl_log *log,
 		   const struct gt_nccl_set *rings, struct gt_arena *arena,
