@@ -50,7 +50,8 @@ GROUPS = {
               'tests/unit/exec/link/test_fifo', 'tests/unit/exec/test_bits',
               'tests/unit/exec/link/test_process_group',
               'tests/unit/exec/link/test_link',
-              'tests/unit/exec/test_engine', 'tests/cli/50-run.bats',
+              'tests/unit/exec/test_engine', 'tests/sim/worlds.sh',
+              'tests/cli/50-run.bats',
               'tests/cli/55-processes.bats', 'tests/cli/58-hosts.bats']),
     'world': (['src/world'],
               ['tests/unit/world/test_net', 'tests/unit/world/test_failure',
@@ -145,7 +146,7 @@ def command(build, test, objects, room):
     if not test.endswith(('.sh', '.bats')):
         return [str(build.linked(test, objects, room / test))], made
     if test.startswith('tests/sim'):
-        for name in ('sim_world', 'sim_going'):
+        for name in ('sim_world', 'sim_going', 'sim_links'):
             build.linked(f'tests/sim/{name}', objects, room / name)
         made['GTOPO_SIM'] = str(room)
     else:

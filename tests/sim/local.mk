@@ -6,6 +6,10 @@ check_PROGRAMS += %D%/sim_going
 %C%_sim_going_SOURCES = %D%/sim.h %D%/sched.c %D%/net.c %D%/wrap.c
 %C%_sim_going_SOURCES += %D%/ring.h %D%/ring.c %D%/going.c
 %C%_sim_going_LDADD = $(gtopo_LDADD)
+check_PROGRAMS += %D%/sim_links
+%C%_sim_links_SOURCES = %D%/sim.h %D%/sched.c %D%/net.c %D%/wrap.c
+%C%_sim_links_SOURCES += %D%/wrap_link.c %D%/ring.h %D%/ring.c %D%/links.c
+%C%_sim_links_LDADD = $(gtopo_LDADD)
 sim_wrap = -Wl,--wrap=socket,--wrap=eventfd,--wrap=bind,--wrap=listen
 sim_wrap += -Wl,--wrap=accept,--wrap=connect,--wrap=poll,--wrap=read
 sim_wrap += -Wl,--wrap=write,--wrap=recv,--wrap=send,--wrap=shutdown
@@ -19,5 +23,10 @@ sim_wrap += -Wl,--wrap=pthread_cond_broadcast,--wrap=pthread_cond_init
 sim_wrap += -Wl,--wrap=pthread_cond_destroy
 %C%_sim_world_LDFLAGS = $(AM_LDFLAGS) $(sim_wrap)
 %C%_sim_going_LDFLAGS = $(AM_LDFLAGS) $(sim_wrap)
+sim_wrap_link = -Wl,--wrap=sendmsg,--wrap=recvmsg,--wrap=syscall
+sim_wrap_link += -Wl,--wrap=sched_yield,--wrap=sched_getaffinity
+sim_wrap_link += -Wl,--wrap=pthread_cond_signal,--wrap=getifaddrs
+sim_wrap_link += -Wl,--wrap=freeifaddrs
+%C%_sim_links_LDFLAGS = $(AM_LDFLAGS) $(sim_wrap) $(sim_wrap_link)
 
 cli_tests += %D%/worlds.sh

@@ -95,6 +95,12 @@ void sim_lose_first_packets(void);
 /* The last port that it was given; -1: none. */
 int sim_port_of(uint32_t process);
 
+/*
+ * wrap_link.c: memory that has a descriptor is real, and who is killed leaves
+ * it open; this closes all of it at the end of a world.
+ */
+void sim_memory_close_left(void);
+
 /* sched.c, for net.c and wrap.c. */
 struct sim_wait {
 	int (*is_over)(const void *arg); /* NULL: only time ends it */

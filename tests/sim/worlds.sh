@@ -1,6 +1,6 @@
 #!/bin/bash
 # Jobs in a simulated system, one a seed: sim_world (world.c), sim_going
-# (going.c).  GTOPO_WORLDS: so many of each.
+# (going.c), sim_links (links.c).  GTOPO_WORLDS: so many of each.
 set -u
 . "${GTOPO_SRC:-.}/tests/tap.sh"
 sim=${GTOPO_SIM:-$PWD/tests/sim}
@@ -35,8 +35,10 @@ done <"$seeds"
 if [ -n "${GTOPO_TEST_BRIEF:-}" ]; then
 	many sim_world "${GTOPO_WORLDS:-1000}"
 	many sim_going "${GTOPO_WORLDS:-100}"
+	many sim_links "${GTOPO_WORLDS:-100}"
 else
 	many sim_world "${GTOPO_WORLDS:-10000}"
 	many sim_going "${GTOPO_WORLDS:-2000}"
+	many sim_links "${GTOPO_WORLDS:-1000}"
 fi
 tap_end
