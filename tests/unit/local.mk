@@ -49,6 +49,7 @@ unit_tests += \
 	%D%/search/cluster/test_cluster_search \
 	%D%/search/cluster/test_cluster_table \
 	%D%/search/flow/test_flow \
+	%D%/search/flow/test_skew \
 	%D%/search/job/test_bound \
 	%D%/search/multicast/test_multicast \
 	%D%/search/pick/test_pick \
