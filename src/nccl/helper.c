@@ -198,6 +198,13 @@ static int gt_helper_start(struct gt_helper *helper, const char *path,
 			  strerror(rc));
 }
 
+static int gt_helper_is_over(struct gt_helper_limit limit)
+{
+	return gt_clock_ns() >= limit.until_ns ||
+	       (limit.stop && atomic_load(limit.stop)) ||
+	       (limit.end && atomic_load(limit.end));
+}
+
 /* Take what it prints until it closes its output; 0: it must not go on. */
 static int gt_helper_take(const struct gt_helper *helper,
 			  struct gt_helper_limit limit, struct gt_buf *output)
@@ -206,8 +213,7 @@ static int gt_helper_take(const struct gt_helper *helper,
 	char bytes[4096];
 	ssize_t n = 1;
 
-	while (n && gt_clock_ns() < limit.until_ns &&
-	       !(limit.stop && atomic_load(limit.stop)) && !output->failed &&
+	while (n && !gt_helper_is_over(limit) && !output->failed &&
 	       output->len < GT_HELPER_OUTPUT_MOST) {
 		if (poll(&ready, 1, GT_HELPER_LOOK_MS) <= 0)
 			continue;
@@ -244,7 +250,7 @@ static int gt_helper_reap(pid_t pid, int taken, struct gt_helper_limit limit,
 	while (taken && (got = waitpid(pid, status, WNOHANG)) <= 0) {
 		if (got < 0 && errno != EINTR)
 			return 1;
-		if (gt_clock_ns() >= limit.until_ns)
+		if (gt_helper_is_over(limit))
 			break;
 		poll(NULL, 0, 1);
 	}
@@ -277,7 +283,9 @@ int gt_helper_run(const char *const *arguments, const struct gt_buf *input,
 	if (ended && !status)
 		return GT_OK;
 	return gt_err_set(err, GT_ESYS, NULL, "%s",
-			  !ended  ? "it took too long"
+			  !ended  ? gt_clock_ns() < limit.until_ns
+					    ? "it was ended"
+					    : "it took too long"
 			  : *line ? line
 				  : "gtopo failed");
 }

@@ -13,8 +13,9 @@ struct gt_err;
 
 /* When a run ends at the latest. */
 struct gt_helper_limit {
-	int64_t until_ns;        /* of gt_clock_ns() */
-	const _Atomic int *stop; /* or as soon as it is set; NULL: never */
+	int64_t until_ns; /* of gt_clock_ns() */
+	/* Or as soon as one of these is set; NULL never is. */
+	const _Atomic int *stop, *end;
 };
 
 /*

@@ -4,6 +4,7 @@
 #include <config.h>
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,9 +25,9 @@
 #include "plan/json/json.h"
 
 enum {
-	GT_PLAN_SEARCH_MS = 2000, /* with detection, at most */
-	/* Of the time limit that the user has set, if that is less. */
-	GT_PLAN_SEARCH_PART = 4,
+	/* With detection, unless GTOPO_SEARCH says else. */
+	GT_PLAN_SEARCH_MS = 2000,
+	GT_PLAN_SEARCH_MS_MOST = 3600000,
 	GT_PLAN_TOPOLOGY_BYTES_MOST = 64 << 20,
 };
 
@@ -52,13 +53,33 @@ static struct gt_plan_gpu gt_plan_gpu(const struct gt_team *team, uint32_t r)
 	return gpu;
 }
 
-/* Why there is nothing to search for; NULL: there is. */
-static const char *gt_plan_obstacle(const struct gt_team *team, int on_host)
+/* How long detection and search may take; 0: there are none. */
+static int64_t gt_plan_search_ms(void)
 {
 	const char *word = getenv("GTOPO_SEARCH");
+	char *end;
+	long ms;
+
+	if (!word || !*word)
+		return GT_PLAN_SEARCH_MS;
+	errno = 0;
+	ms = strtol(word, &end, 10);
+	if (!errno && !*end && ms >= 0 && ms <= GT_PLAN_SEARCH_MS_MOST)
+		return ms;
+	gt_say_log(GT_SAY_WARN,
+		   "GTOPO_SEARCH '%.32s' is no number of milliseconds from 0 "
+		   "to %d: it is %d",
+		   word, GT_PLAN_SEARCH_MS_MOST, GT_PLAN_SEARCH_MS);
+	return GT_PLAN_SEARCH_MS;
+}
+
+/* Why there is nothing to search for; NULL: there is. */
+static const char *gt_plan_obstacle(const struct gt_team *team, int on_host,
+				    int64_t ms)
+{
 	uint32_t one, other;
 
-	if (word && !strcmp(word, "0"))
+	if (!ms)
 		return "GTOPO_SEARCH is 0";
 	if (team->size < 2)
 		return "there is one rank";
@@ -210,14 +231,16 @@ static int gt_plan_find(const struct gt_plan_run *run, struct gt_buf *text,
 	return rc;
 }
 
-static struct gt_helper_limit gt_plan_limit(const struct gt_team *team)
+/* An abort, or the end of another rank, is also that of the search. */
+static struct gt_helper_limit gt_plan_limit(const struct gt_team *team,
+					    int64_t ms)
 {
-	int64_t most = GT_PLAN_SEARCH_MS * 1000000ll;
-	int64_t part = team->engine.timeout_ns / GT_PLAN_SEARCH_PART;
+	struct gt_world *world = team->world;
 
 	return (struct gt_helper_limit){
-		.until_ns = gt_clock_ns() + (part < most ? part : most),
-		.stop = team->world ? gt_world_end_flag(team->world) : NULL};
+		.until_ns = gt_clock_ns() + ms * 1000000,
+		.stop = world ? gt_world_config(world)->interrupt : NULL,
+		.end = world ? gt_world_end_flag(world) : NULL};
 }
 
 /* What is kept, if it is good; 0: there is nothing. */
@@ -269,8 +292,9 @@ static int gt_plan_get(const struct gt_plan_run *run, const char *key,
 int gt_plan_search(const struct gt_team *team, int on_host, int invariant,
 		   struct gt_buf *text, struct gt_err *err)
 {
-	const char *obstacle = gt_plan_obstacle(team, on_host);
-	struct gt_plan_run run = {team, invariant, gt_plan_limit(team)};
+	int64_t ms = gt_plan_search_ms();
+	const char *obstacle = gt_plan_obstacle(team, on_host, ms);
+	struct gt_plan_run run = {team, invariant, gt_plan_limit(team, ms)};
 	struct gt_buf key = GT_BUF_INIT;
 	int rc;
 

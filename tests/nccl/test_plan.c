@@ -20,6 +20,9 @@ enum {
 	TEXT_MAX = 1 << 20
 };
 
+/* No machine is so busy that a search takes as long. */
+#define LONG_MS "300000"
+
 /* GPUs of share/xml/dgx-h100.xml, not in its order. */
 static const char *const gpus[RANKS] = {"0000:52:00.0", "0000:1B:00.0",
 					"0000:61:00.0", "0000:DF:00.0"};
@@ -259,18 +262,80 @@ static void case_no_place(void **state)
 	free(home);
 }
 
+struct waiter {
+	pthread_t thread;
+	int rank, result;
+	id_t128 id;
+	void *comm;
+};
+
+static void *wait_in_init(void *arg)
+{
+	struct waiter *w = arg;
+
+	sim_use_device(w->rank);
+	w->result = ncclCommInitRank(&w->comm, 2, w->id, w->rank);
+	return NULL;
+}
+
+/* Make a program that tells its environment and then takes a long time. */
+static void write_slow(char path[256])
+{
+	FILE *script;
+
+	snprintf(path, 256, "%s/slow", folder);
+	script = fopen(path, "w");
+	IS(script);
+	fprintf(script, "#!/bin/sh\nenv >%s/.env\n", folder);
+	fprintf(script, "mv %s/.env %s/env\nexec sleep 600\n", folder, folder);
+	fclose(script);
+	IS(!chmod(path, 0700));
+}
+
+/* An abort does not wait for the search. */
+static void case_abort(void **state)
+{
+	const struct timespec nap = {0, 1000000};
+	struct waiter ranks[2] = {{.rank = 0}, {.rank = 1}};
+	struct timespec begin, end;
+	char path[256], told[256];
+	void *comm;
+
+	(void)state;
+	empty_cache();
+	write_slow(path);
+	setenv("GTOPO_PROGRAM", path, 1);
+	snprintf(told, sizeof(told), "%s/env", folder);
+	OK(ncclGetUniqueId(&ranks[0].id));
+	ranks[1].id = ranks[0].id;
+	for (int r = 0; r < 2; r++)
+		IS(!pthread_create(&ranks[r].thread, NULL, wait_in_init,
+				   &ranks[r]));
+	while (access(told, F_OK))
+		nanosleep(&nap, NULL);
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	comm = __atomic_load_n(&ranks[0].comm, __ATOMIC_ACQUIRE);
+	OK(ncclCommAbort(comm));
+	for (int r = 0; r < 2; r++) {
+		pthread_join(ranks[r].thread, NULL);
+		IS(ranks[r].result != SUCCESS && !ranks[r].comm);
+	}
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	IS(end.tv_sec - begin.tv_sec < 60);
+	unsetenv("GTOPO_PROGRAM");
+}
+
 /* Ranks go round where nothing can be found, or not in time. */
 static void case_ring(void **state)
 {
 	struct timespec begin, end;
 	char path[256];
-	FILE *script;
 
 	(void)state;
 	empty_cache();
 	setenv("GTOPO_SEARCH", "0", 1);
 	ranks_run(RANKS, sum_all);
-	unsetenv("GTOPO_SEARCH");
+	setenv("GTOPO_SEARCH", LONG_MS, 1);
 	IS(logged("ring of 4 ranks: GTOPO_SEARCH is 0") == 1);
 	setenv("GTOPO_PROGRAM", "/nonexistent/gtopo", 1);
 	ranks_run(RANKS, sum_all);
@@ -278,18 +343,17 @@ static void case_ring(void **state)
 	setenv("GTOPO_PROGRAM", "/bin/echo", 1);
 	ranks_run(RANKS, sum_all);
 	IS(logged("ring of 4 ranks: ") == 3);
-	snprintf(path, sizeof(path), "%s/slow", folder);
-	script = fopen(path, "w");
-	IS(script);
-	fprintf(script, "#!/bin/sh\nenv >%s/env\nexec sleep 600\n", folder);
-	fclose(script);
-	IS(!chmod(path, 0700));
+	write_slow(path);
+	shell(folder, "rm -f $f/env");
 	setenv("GTOPO_PROGRAM", path, 1);
 	setenv("CUDA_VISIBLE_DEVICES", "3", 1);
+	setenv("GTOPO_SEARCH", "two seconds", 1);
 	clock_gettime(CLOCK_MONOTONIC, &begin);
 	ranks_run(RANKS, sum_all);
 	clock_gettime(CLOCK_MONOTONIC, &end);
 	IS(logged("ring of 4 ranks: it took too long") == 1);
+	IS(logged("GTOPO_SEARCH 'two seconds' is no number") == 1);
+	setenv("GTOPO_SEARCH", LONG_MS, 1);
 	IS(end.tv_sec - begin.tv_sec < 60);
 	/* It finds GPUs of all ranks, not of this one. */
 	unsetenv("CUDA_VISIBLE_DEVICES");
@@ -375,6 +439,7 @@ static void prepare(void)
 	setenv("NCCL_DEBUG_FILE", log_path, 1);
 	setenv("GTOPO_TOPOLOGY", gt_test_path(path, "share/xml/dgx-h100.xml"),
 	       1);
+	setenv("GTOPO_SEARCH", LONG_MS, 1);
 	set_cache("cache");
 }
 
@@ -396,6 +461,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(case_no_place),
 		cmocka_unit_test(case_at_once),
 		cmocka_unit_test(case_full_disk),
+		cmocka_unit_test(case_abort),
 		cmocka_unit_test(case_ring),
 	};
 
@@ -404,6 +470,7 @@ int main(int argc, char **argv)
 		ranks_run(RANKS, !strcmp(argv[1], "use") ? do_all : do_nothing);
 		return 0;
 	}
+	alarm(600);
 	prepare();
 	return cmocka_run_group_tests(tests, NULL, tidy);
 }
