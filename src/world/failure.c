@@ -22,9 +22,15 @@ void gt_world_note_gap(struct gt_world *world)
 					    world->config.timeout_ns / 2;
 }
 
-/* Somebody who was not heard for long may not have heard this process. */
+/*
+ * Somebody who was not heard for long may not have heard this process; news of
+ * a failure that come behind such a silence are as old as it is.
+ */
 static void gt_world_note_silence(struct gt_world *world)
 {
+	world->was_away |=
+		world->late_ns &&
+		gt_clock_ns() - world->late_ns < world->config.timeout_ns / 2;
 	for (uint32_t r = gt_world_first(world); r < gt_world_end(world); r++)
 		world->was_away |= world->members[r].state == GT_MEMBER_HERE &&
 				   world->members[r].silent_ns >=

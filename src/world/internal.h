@@ -71,6 +71,7 @@ struct gt_world {
 	 */
 	int was_away;
 	int64_t looked_ns; /* when the thread last began to look at others */
+	int64_t late_ns;   /* when somebody was heard again after long; or 0 */
 	int64_t failed_ns; /* when it failed */
 	int orphan;        /* process 0 is gone, or silent */
 	int by_silence;    /* silent: others may still hear it */

@@ -97,6 +97,8 @@ static void gt_world_read(struct gt_world *world, uint32_t rank)
 	int rc;
 
 	while ((rc = gt_wire_next(&member->wire, most, &frame)) > 0) {
+		if (member->silent_ns >= world->config.timeout_ns / 4)
+			world->late_ns = gt_clock_ns();
 		member->silent_ns = 0;
 		gt_world_frame(world, rank, &frame);
 	}
