@@ -11,13 +11,17 @@ xmldir = $(pkgdatadir)/xml
 dist_xml_DATA = \
 	%D%/xml/2x-dgx-a100.xml \
 	%D%/xml/2x-dgx-h100.xml \
+	%D%/xml/2x-dgx-spark.xml \
+	%D%/xml/3x-dgx-spark.xml \
 	%D%/xml/4x-dgx-h100.xml \
+	%D%/xml/4x-dgx-spark.xml \
 	%D%/xml/4x-mi300x.xml \
 	%D%/xml/dgx-1v.xml \
 	%D%/xml/dgx-2.xml \
 	%D%/xml/dgx-a100.xml \
 	%D%/xml/dgx-b200.xml \
 	%D%/xml/dgx-h100.xml \
+	%D%/xml/dgx-spark.xml \
 	%D%/xml/dgx-superpod-h100.xml \
 	%D%/xml/gb200-nvl72.xml \
 	%D%/xml/gb200-tray.xml \
@@ -26,6 +30,7 @@ dist_xml_DATA = \
 	%D%/xml/l40s-8gpu-vm.xml \
 	%D%/xml/mi250x.xml \
 	%D%/xml/mi300x.xml \
+	%D%/xml/mixed-h100-a100.xml \
 	%D%/xml/pcie-8gpu.xml \
 	%D%/xml/rtx3090-2gpu.xml \
 	%D%/xml/rtx4090-8gpu.xml \

@@ -74,6 +74,7 @@ numbers() {
 	want 0 ""
 	[ "$out" = "--gpu-bind=map_gpu:4,5,6,7" ]
 	for file in $(grep -l '^<system ' "$xml"/*.xml); do
+		[ "$(grep -c '<gpu ' "$file")" -gt 1 ] || continue
 		gtopo pick -n 2 --to json -o "$(basename "$file").json" "$file"
 	done
 	follows pick-1 *.json

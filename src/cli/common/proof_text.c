@@ -52,7 +52,7 @@ const char *gt_proof_text_routes(const struct gt_plan *plan, int any)
 	if (proof->class_ == GT_PROOF_SWITCH)
 		return "";
 	if (!plan->cluster && !of_class && proof->nparts && !proof->nroutes)
-		return " over its links";
+		return " over the links it lists";
 	/* A bound of any schedule holds for relays, which need no words. */
 	if (of_class && proof->relays &&
 	    !(proof->has_any_bound &&

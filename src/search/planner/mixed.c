@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "search/planner/job_bound.h"
 #include "search/planner/unlike.h"
+#include "search/problem/flat_cluster.h"
 #include "search/problem/gpu_list.h"
 #include "topo/cluster/cluster.h"
 #include "topo/graph/topo.h"
@@ -143,4 +144,19 @@ int gt_mixed_even(const struct gt_cluster *cluster, const char *gpus,
 			   costs.len ? costs.text : "");
 	gt_buf_release(&costs);
 	return told ? told : rc;
+}
+
+int gt_mixed_needs_open(const struct gt_flat_cluster *flat, const char *gpus)
+{
+	const struct gt_cluster *cluster = flat->cluster;
+	const struct gt_fabric *f = &flat->fabric;
+
+	for (uint32_t i = 0; i < f->nranks * f->nranks; i++)
+		if (i / f->nranks != i % f->nranks && !f->routes[i].nlinks)
+			return 1;
+	for (uint32_t k = 0; !gpus && k < cluster->nkinds; k++)
+		if (cluster->kinds[k].ports[GT_FABRIC_NET].n >
+		    gt_topo_ngpus(cluster->kinds[k].topo))
+			return 1;
+	return 0;
 }

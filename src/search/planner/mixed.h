@@ -1,5 +1,5 @@
 /*
- * Nodes that are not alike, and too many to be planned for one by one, are
+ * Nodes that are not alike.  Those too many to be planned for one by one are
  * planned with what all have: what of it cannot be, and what to do then, in
  * words.
  */
@@ -9,6 +9,7 @@
 struct gt_arena;
 struct gt_cluster;
 struct gt_err;
+struct gt_flat_cluster;
 
 /*
  * Make the cluster that has what all nodes of another have (topo/cluster), for
@@ -19,5 +20,12 @@ struct gt_err;
 int gt_mixed_even(const struct gt_cluster *cluster, const char *gpus,
 		  struct gt_arena *arena, struct gt_cluster **even,
 		  struct gt_err *err);
+
+/*
+ * Do fixed routes leave out what trees along any links may use: is there a pair
+ * of ranks that only others between them join, or, for all GPUs, are there
+ * nodes of more ports than GPUs, whose routes take one each?
+ */
+int gt_mixed_needs_open(const struct gt_flat_cluster *flat, const char *gpus);
 
 #endif

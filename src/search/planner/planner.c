@@ -297,11 +297,9 @@ static int plan_both(struct gt_planner *p, struct gt_err *err)
 	struct gt_by_size_tries tries = {.n = 0};
 	struct gt_search_stats stats;
 	int64_t begin_ns = gt_clock_ns();
-	int rc = flatten(p, 0, err);
+	int rc = plan_uneven(p, err);
 
 	gt_err_init(&tries.why);
-	if (!rc)
-		rc = plan_uneven(p, err);
 	if (rc)
 		return rc;
 	tries.plans[tries.n++] = p->plan;
@@ -564,11 +562,18 @@ static int plan_cluster(struct gt_planner *p, struct gt_err *err)
 			rc = try_flattened(p, err);
 		return rc;
 	}
+	rc = flatten(p, 0, err);
+	if (rc)
+		return rc;
+	if (!alike && fits_uneven(ask, p->cluster) &&
+	    gt_mixed_needs_open(p->one.flat, ask->gpus))
+		return ask->algo == GT_PLANNER_AUTO ? plan_both(p, err)
+						    : plan_uneven(p, err);
 	if (!alike && ask->algo == GT_PLANNER_AUTO &&
 	    fits_uneven(ask, p->cluster) &&
 	    count_gpus(ask, p->cluster) > FOREST_MAX_RANKS)
 		return plan_both(p, err);
-	rc = plan_flattened(p, err);
+	rc = search_one(p, err);
 	if (!rc && alike && ask->algo == GT_PLANNER_AUTO && !ask->demand &&
 	    !ask->max_channels && gt_planner_coll(ask) == GT_COLL_ALLTOALL)
 		rc = try_quotient(p, err);
