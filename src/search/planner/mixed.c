@@ -50,8 +50,8 @@ static int has_one_number(const struct gt_cluster *cluster,
 }
 
 /*
- * Append those of the GPUs that all nodes have, for --gpus: a node that has lost
- * one may number those after it anew, and then bus ids alone mean the same
+ * Append those of the GPUs that all nodes have, for --gpus: a node that has
+ * lost one may number those after it anew, and then bus ids alone mean the same
  * everywhere.
  */
 static void put_common(const struct gt_cluster *cluster,
