@@ -38,17 +38,20 @@ static int gt_message_call(struct gtopo_comm *comm, int rank,
 {
 	struct gt_comm_rank *me = &comm->ranks[rank];
 	struct gt_batch *alone = NULL;
+	struct gt_err err;
 	int rc;
 
 	if (comm->state < 0)
 		return comm->state;
-	if (me->in_group)
-		return gt_batch_add(&me->batch, message);
-	rc = gt_batch_add(&alone, message);
-	if (rc)
+	rc = gt_batch_add(me->in_group ? &me->batch : &alone, message);
+	if (rc) {
 		gt_batch_free(alone);
-	else
-		rc = gt_batch_post(comm, (uint32_t)rank, alone);
+		gt_err_init(&err);
+		return gt_comm_keep_words(comm, gt_err_nomem(&err), &err);
+	}
+	if (me->in_group)
+		return GTOPO_OK;
+	rc = gt_batch_post(comm, (uint32_t)rank, alone);
 	return rc ? rc : gt_launch_called(comm, rank);
 }
 

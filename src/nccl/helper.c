@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +24,7 @@ enum {
 	GT_HELPER_LOOK_MS = 20,
 	GT_HELPER_OUTPUT_MOST = 64 << 20,
 	GT_HELPER_LINE_MAX = 256,
+	GT_HELPER_KILL_MS = 100,
 };
 
 extern char **environ;
@@ -32,6 +34,13 @@ struct gt_helper {
 	pid_t pid;
 	int in, out, words; /* memory, a pipe's end to read, and memory */
 };
+
+static int gt_helper_is_program(const char *path)
+{
+	struct stat is;
+
+	return !stat(path, &is) && S_ISREG(is.st_mode) && !access(path, X_OK);
+}
 
 /* In a folder that is known from the library's: a build tree, or a package. */
 static int gt_helper_near(char path[PATH_MAX])
@@ -50,7 +59,7 @@ static int gt_helper_near(char path[PATH_MAX])
 	for (size_t i = 0; slash && i < sizeof(folders) / sizeof(*folders);
 	     i++) {
 		snprintf(near, sizeof(near), "%s/%s/gtopo", folder, folders[i]);
-		if (realpath(near, path) && !access(path, X_OK))
+		if (realpath(near, path) && gt_helper_is_program(path))
 			return 1;
 	}
 	return 0;
@@ -155,6 +164,10 @@ static int gt_helper_spawn(struct gt_helper *helper, const char *path,
 		posix_spawn_file_actions_adddup2(&files, helper->in, 0);
 		posix_spawn_file_actions_adddup2(&files, out, 1);
 		posix_spawn_file_actions_adddup2(&files, helper->words, 2);
+		/* It may outlive this program, whose sockets it has not. */
+#if __GLIBC_PREREQ(2, 34)
+		posix_spawn_file_actions_addclosefrom_np(&files, 3);
+#endif
 		rc = posix_spawn(&helper->pid, path, &files, &attributes,
 				 (char *const *)(uintptr_t)arguments,
 				 environment);
@@ -205,18 +218,35 @@ static int gt_helper_is_over(struct gt_helper_limit limit)
 	       (limit.end && atomic_load(limit.end));
 }
 
-/* Take what it prints until it closes its output; 0: it must not go on. */
+/* It may have ended while someone who was forked holds its output open. */
+static int gt_helper_has_ended(pid_t pid)
+{
+	siginfo_t is = {.si_pid = 0};
+
+	return !waitid(P_PID, (id_t)pid, &is, WEXITED | WNOHANG | WNOWAIT) &&
+	       is.si_pid == pid;
+}
+
+/*
+ * Take what it prints until it closes its output or ends; 0: it must not go on.
+ */
 static int gt_helper_take(const struct gt_helper *helper,
 			  struct gt_helper_limit limit, struct gt_buf *output)
 {
 	struct pollfd ready = {.fd = helper->out, .events = POLLIN};
 	char bytes[4096];
+	int ended = 0;
 	ssize_t n = 1;
 
 	while (n && !gt_helper_is_over(limit) && !output->failed &&
 	       output->len < GT_HELPER_OUTPUT_MOST) {
-		if (poll(&ready, 1, GT_HELPER_LOOK_MS) <= 0)
+		if (poll(&ready, 1, ended ? 0 : GT_HELPER_LOOK_MS) <= 0) {
+			/* Once more, for what it printed last. */
+			if (ended)
+				return 1;
+			ended = gt_helper_has_ended(helper->pid);
 			continue;
+		}
 		n = read(helper->out, bytes, sizeof(bytes));
 		if (n > 0)
 			gt_buf_add(output, bytes, (size_t)n);
@@ -257,8 +287,13 @@ static int gt_helper_reap(pid_t pid, int taken, struct gt_helper_limit limit,
 	if (taken && got == pid)
 		return 1;
 	kill(pid, SIGKILL);
-	while (waitpid(pid, status, 0) < 0 && errno == EINTR)
-		;
+	/* One that hangs in a driver is left behind. */
+	for (int i = 0; i < GT_HELPER_KILL_MS; i++) {
+		got = waitpid(pid, status, WNOHANG);
+		if (got > 0 || (got < 0 && errno != EINTR))
+			break;
+		poll(NULL, 0, 1);
+	}
 	return 0;
 }
 

@@ -7,13 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/digest.h"
 #include "nccl/say.h"
 
-enum { GT_PLAN_CACHE_BYTES_MOST = 64 << 20 };
+enum {
+	GT_PLAN_CACHE_BYTES_MOST = 64 << 20,
+	/* A link that was down then may be up again. */
+	GT_PLAN_CACHE_SECONDS = 3600,
+};
 
 /* The folder that caches are in: an absolute path, or it does not count. */
 static int gt_plan_cache_folder(char folder[PATH_MAX])
@@ -48,6 +53,15 @@ void gt_plan_cache_find(const char *key, struct gt_plan_cache *cache)
 void gt_plan_cache_distrust(const struct gt_plan_cache *cache, const char *why)
 {
 	gt_say_log(GT_SAY_WARN, "%s is not used: %s", cache->path, why);
+}
+
+/* One that is old is as if it were not there, and is written again. */
+static int gt_plan_cache_is_old(int fd)
+{
+	struct stat is;
+
+	return !fstat(fd, &is) &&
+	       time(NULL) - is.st_mtime > GT_PLAN_CACHE_SECONDS;
 }
 
 /* Nobody else may write it, or have it point elsewhere. */
@@ -94,6 +108,10 @@ int gt_plan_cache_read(const struct gt_plan_cache *cache, struct gt_buf *text)
 	if (fd < 0) {
 		if (errno != ENOENT && errno != ENOTDIR)
 			gt_plan_cache_distrust(cache, strerror(errno));
+		return 0;
+	}
+	if (gt_plan_cache_is_old(fd)) {
+		close(fd);
 		return 0;
 	}
 	fault = gt_plan_cache_fault(fd);

@@ -22,8 +22,8 @@ struct gt_plan_cache {
 void gt_plan_cache_find(const char *key, struct gt_plan_cache *cache);
 
 /*
- * Append what is there; 0: nothing is, or it cannot be trusted, which is
- * warned of.
+ * Append what is there; 0: nothing is, or it is an hour old, or it cannot be
+ * trusted, which is warned of.
  */
 int gt_plan_cache_read(const struct gt_plan_cache *cache, struct gt_buf *text);
 

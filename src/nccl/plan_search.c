@@ -23,6 +23,7 @@
 #include "plan/check/check.h"
 #include "plan/ir/plan.h"
 #include "plan/json/json.h"
+#include "plan/simulate/simulate.h"
 
 enum {
 	/* With detection, unless GTOPO_SEARCH says else. */
@@ -102,8 +103,8 @@ static int gt_plan_is_device(const struct dirent *entry)
 
 /*
  * Tell which machine it is: what is known without detection, which would take
- * as long as the search.  Devices change without a start of the machine only
- * where they are plugged in or out.
+ * as long as the search.  Links that come up or fail are not told of; that is
+ * why what is kept grows old.
  */
 static void gt_plan_tell_machine(struct gt_buf *key)
 {
@@ -114,6 +115,8 @@ static void gt_plan_tell_machine(struct gt_buf *key)
 	gt_buf_puts(key, "start ");
 	if (gt_file_read("/proc/sys/kernel/random/boot_id", 4096, key, NULL))
 		gt_buf_puts(key, "unknown\n");
+	/* There is none where the driver is not NVIDIA's. */
+	gt_file_read("/proc/driver/nvidia/version", 4096, key, NULL);
 	for (int i = 0; i < n; i++) {
 		gt_buf_printf(key, "device %s\n", all[i]->d_name);
 		free(all[i]);
@@ -155,6 +158,22 @@ static int gt_plan_key(const struct gt_team *team, int invariant,
 	return !rc && key->failed ? gt_err_nomem(err) : rc;
 }
 
+/* Does it do all that it has rows for, as `gtopo verify` would find? */
+static int gt_plan_prove(const struct gt_plan *plan, struct gt_err *err)
+{
+	int rc = gt_plan_check(plan, err);
+
+	for (int coll = 0; !rc && coll < GT_NCOLLS; coll++) {
+		int has = (int)plan->coll == coll;
+
+		for (uint32_t i = 0; i < plan->nselect; i++)
+			has |= (int)plan->select[i].coll == coll;
+		if (has)
+			rc = gt_simulate(plan, (enum gt_coll)coll, err);
+	}
+	return rc;
+}
+
 /* Is it a plan, and for these GPUs, each of its rank? */
 static int gt_plan_fits(const struct gt_team *team, int invariant,
 			const struct gt_buf *text, struct gt_err *err)
@@ -165,10 +184,10 @@ static int gt_plan_fits(const struct gt_team *team, int invariant,
 
 	if (rc)
 		return rc;
-	rc = gt_plan_check(plan, err);
+	rc = gt_plan_prove(plan, err);
 	if (!rc &&
 	    (plan->nranks != team->size || plan->coll != GT_COLL_ALLREDUCE ||
-	     (invariant && !plan->invariant)))
+	     plan->out_of_place || (invariant && !plan->invariant)))
 		rc = gt_err_set(err, GT_EINPUT, NULL,
 				"it is for something else");
 	for (uint32_t r = 0; !rc && r < team->size; r++)

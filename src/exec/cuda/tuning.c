@@ -508,7 +508,10 @@ static void gt_choice_planned(const struct gt_engine *engine,
 		gt_choice_staged(engine, req, choice);
 }
 
-/* How many bytes of packets leave a GPU, which blocks wait for meanwhile? */
+/*
+ * How many bytes of packets leave a GPU, or come to the one root of a reduce,
+ * which blocks wait for meanwhile?
+ */
 static uint64_t gt_choice_leaving_bytes(const struct gt_engine *engine,
 					const struct gt_exec_request *req,
 					const struct gt_algo_choice *choice)
@@ -516,8 +519,12 @@ static uint64_t gt_choice_leaving_bytes(const struct gt_engine *engine,
 	uint64_t others = engine->plan->nranks - 1;
 	uint64_t bytes = gt_choice_block_bytes(engine, req, choice->algo);
 
-	return choice->algo == GT_ALGO_TWO_SHOT ? 2 * bytes * others
-						: bytes * others;
+	if (req->coll == GT_COLL_SENDRECV || req->coll == GT_COLL_GATHER)
+		return bytes;
+	return choice->algo == GT_ALGO_TWO_SHOT &&
+			       req->coll == GT_COLL_ALLREDUCE
+		       ? 2 * bytes * others
+		       : bytes * others;
 }
 
 /*

@@ -14,14 +14,14 @@
 #include "plan/ir/plan.h"
 #include "plan/simulate/simulate.h"
 
-enum { PROCESSORS = 132, CHANNELS = 6 };
+enum { PROCESSORS = 132, CHANNELS = 6, MOST_RANKS = 8 };
 
 /* A plan of one row, and the engine as it is when it has devices. */
 static struct world {
 	struct gt_engine engine;
 	struct gt_plan plan;
 	struct gt_plan_channel channels[CHANNELS];
-	uint32_t all[CHANNELS], order[2], used[CHANNELS];
+	uint32_t all[CHANNELS], order[MOST_RANKS], used[CHANNELS];
 	struct gt_plan_select row;
 	uint8_t support[GT_NCOLLS];
 } world;
@@ -118,29 +118,36 @@ static void test_least_holds(void **state)
 
 /*
  * Beside a program that computes, what waits for others holds few blocks and
- * carries little: 2 MiB that leave a GPU, however they are counted.
+ * carries little: 2 MiB that leave a GPU, whichever way, or come to a root.
  */
 static void test_beside_products(void **state)
 {
+	enum { KIB = 1024, M = 2048 * KIB };
 	static const struct {
 		enum gt_coll coll;
-		uint64_t bytes; /* the most that go as packets: of a rank */
-	} cases[] = {{GT_COLL_ALLREDUCE, 2 << 20},
-		     {GT_COLL_ALLGATHER, 2 << 20},
-		     {GT_COLL_REDUCESCATTER, 2 << 20},
-		     {GT_COLL_BROADCAST, 2 << 20},
-		     {GT_COLL_REDUCE, 2 << 20}};
+		/* As packets at most, of 2 and of 8 ranks: of a block. */
+		uint64_t bytes[2];
+	} cases[] = {{GT_COLL_ALLREDUCE, {M, M * 8 / 14}},
+		     {GT_COLL_ALLGATHER, {M, M / 7}},
+		     {GT_COLL_REDUCESCATTER, {M, M / 7}},
+		     {GT_COLL_ALLTOALL, {M, M / 7}},
+		     {GT_COLL_SENDRECV, {M, M}},
+		     {GT_COLL_GATHER, {M, M}},
+		     {GT_COLL_REDUCE, {M, M}}};
 
 	(void)state;
 	open_world(GT_ALGO_RING, GT_SHAPE_RING);
 	world.engine.config.overlap = 1;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		uint64_t count = cases[i].bytes / sizeof(float);
-		struct gt_algo_choice last = choose(cases[i].coll, count);
-		struct gt_algo_choice next = choose(cases[i].coll, 2 * count);
+	for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(*cases); i++) {
+		enum gt_coll coll = cases[i / 2].coll;
+		uint64_t bytes = cases[i / 2].bytes[i % 2];
+		struct gt_algo_choice last, next;
 
+		world.plan.nranks = i % 2 ? MOST_RANKS : 2;
+		last = choose(coll, (bytes - 64 * KIB) / sizeof(float));
+		next = choose(coll, (bytes + 64 * KIB) / sizeof(float));
 		assert_int_equal(last.protocol, GT_PROTOCOL_LL128);
-		assert_int_equal(last.blocks, 16);
+		assert_in_range(last.blocks, 1, 16);
 		assert_false(last.waits_apart);
 		assert_true(next.waits_apart);
 		assert_true(next.protocol == GT_PROTOCOL_DIRECT ||
