@@ -41,8 +41,8 @@ struct gt_regrouping {
 };
 
 /*
- * Follow process `first` if it is there, and hear who is left; else its seat
- * says why not, and the result is GT_ENO.
+ * Follow process `first` if it is there, and hear who is left; else, or when it
+ * falls silent meanwhile, its seat says why not, and the result is GT_ENO.
  */
 int gt_regroup_follow(struct gt_regrouping *group, uint32_t first,
 		      struct gt_err *err);

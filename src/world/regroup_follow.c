@@ -41,35 +41,65 @@ static int gt_follow_read_roll(struct gt_regrouping *group,
 	return has_me != 0;
 }
 
-/* What the one that leads says: GT_ENO when it hangs up before. */
-static int gt_follow_hear(struct gt_regrouping *group, struct gt_wire *wire,
-			  uint32_t first, struct gt_err *err)
+/* One frame of the one that leads; GT_ENO: it says only that it is there. */
+static int gt_follow_frame(struct gt_regrouping *group,
+			   const struct gt_frame *frame, const char *called,
+			   struct gt_err *err)
+{
+	if (frame->type == GT_FRAME_BEAT)
+		return GT_ENO;
+	if (frame->type == GT_FRAME_ROLL && gt_follow_read_roll(group, frame))
+		return GT_OK;
+	if (frame->type != GT_FRAME_ABORT)
+		return gt_err_set(err, GT_ESYS, NULL, "%s speaks nonsense",
+				  called);
+	gt_err_set(err, GT_ESYS, NULL, "%s: %.*s", called, (int)frame->bytes,
+		   frame->payload);
+	gt_text_make_printable(err->text);
+	return GT_ESYS;
+}
+
+/*
+ * What the one that leads says: GT_ENO when it hangs up before, or is silent
+ * for as long as in a world that works.
+ */
+static int gt_follow_hear(struct gt_regrouping *group, uint32_t first,
+			  struct gt_err *err)
 {
 	const char *called = group->world->members[first].called;
 	uint32_t most =
 		group->world->config.size * sizeof(uint32_t) + GT_WORLD_WHY_MAX;
-	struct pollfd wait = {.fd = wire->fd, .events = POLLIN};
+	struct gt_seat *seat = &group->seats[first];
+	struct pollfd wait = {.fd = seat->wire.fd, .events = POLLIN};
+	int64_t silent_ns = 0, now_ns, last_ns = gt_clock_ns();
 	struct gt_frame frame;
 	int nap_ms, here, rc;
 
 	while ((nap_ms = gt_net_poll_ms(&group->deadline))) {
 		poll(&wait, 1, nap_ms);
-		here = gt_wire_fill(wire, (size_t)most + GT_WIRE_HEADER_BYTES);
-		rc = gt_wire_next(wire, most, &frame);
-		if (rc > 0 && frame.type == GT_FRAME_ROLL &&
-		    gt_follow_read_roll(group, &frame))
-			return GT_OK;
-		if (rc > 0 && frame.type == GT_FRAME_ABORT) {
-			gt_err_set(err, GT_ESYS, NULL, "%s: %.*s", called,
-				   (int)frame.bytes, frame.payload);
-			gt_text_make_printable(err->text);
-			return GT_ESYS;
+		here = gt_wire_fill(&seat->wire,
+				    (size_t)most + GT_WIRE_HEADER_BYTES);
+		now_ns = gt_clock_ns();
+		/* Time in which this process stood still is nobody's. */
+		silent_ns += now_ns - last_ns > GT_WORLD_GAP_NS
+				     ? GT_WORLD_GAP_NS
+				     : now_ns - last_ns;
+		last_ns = now_ns;
+		while ((rc = gt_wire_next(&seat->wire, most, &frame)) > 0) {
+			silent_ns = 0;
+			rc = gt_follow_frame(group, &frame, called, err);
+			if (rc != GT_ENO)
+				return rc;
 		}
 		if (rc)
 			return gt_err_set(err, GT_ESYS, NULL,
 					  "%s speaks nonsense", called);
 		if (!here)
 			return GT_ENO;
+		if (silent_ns < group->how->timeout_ns / 4 * 3)
+			continue;
+		seat->state = GT_SEAT_SILENT;
+		return GT_ENO;
 	}
 	return gt_err_set(err, GT_ESYS, NULL,
 			  "%s does not say who is left within %.1f s", called,
@@ -155,7 +185,7 @@ int gt_regroup_follow(struct gt_regrouping *group, uint32_t first,
 			break;
 		rc = gt_follow_enter(group, first, &deadline);
 		if (!rc)
-			rc = gt_follow_hear(group, &seat->wire, first, err);
+			rc = gt_follow_hear(group, first, err);
 		if (!rc) {
 			seat->state = GT_SEAT_HERE;
 			return GT_OK;

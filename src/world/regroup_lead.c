@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 
 enum { GT_LEAD_TICK_MS = 5, GT_LEAD_NAMED = 3 };
@@ -22,6 +23,7 @@ struct gt_lead {
 	struct gt_regrouping *group;
 	struct gt_listener *listener;
 	struct pollfd *polls; /* the listener's, and a wire of each process */
+	int64_t beaten_ns;    /* when it last gave a sign of life; or 0 */
 };
 
 static void gt_lead_enter(void *arg, struct gt_wire *wire,
@@ -134,6 +136,28 @@ static void gt_lead_wait(struct gt_lead *lead)
 	poll(lead->polls, n, GT_LEAD_TICK_MS);
 }
 
+/* Those that have come are to know that this process still waits with them. */
+static int gt_lead_beat(struct gt_lead *lead, struct gt_err *err)
+{
+	const struct gt_frame beat = {.type = GT_FRAME_BEAT};
+	int64_t now_ns = gt_clock_ns();
+
+	if (now_ns - lead->beaten_ns < GT_WORLD_BEAT_TICKS * GT_WORLD_TICK_NS)
+		return GT_OK;
+	lead->beaten_ns = now_ns;
+	for (uint32_t r = 0; r < lead->group->world->config.size; r++) {
+		struct gt_seat *seat = &lead->group->seats[r];
+
+		if (seat->state != GT_SEAT_HERE || seat->wire.fd < 0)
+			continue;
+		if (!gt_wire_put(&seat->wire, &beat))
+			return gt_err_nomem(err);
+		/* If it cannot be sent, reading shows that it is gone. */
+		gt_wire_flush(&seat->wire);
+	}
+	return GT_OK;
+}
+
 /*
  * Those that are not heard may be together elsewhere and come to the same
  * conclusion about this side; only one of the two may go on.
@@ -220,6 +244,8 @@ static int gt_lead_gather(struct gt_lead *lead, struct gt_err *err)
 		gt_lead_wait(lead);
 		gt_listener_serve(lead->listener, gt_lead_enter, lead);
 		rc = gt_lead_look(lead, err);
+		if (!rc)
+			rc = gt_lead_beat(lead, err);
 	}
 	if (rc || !gt_lead_count(lead, GT_SEAT_AWAITED))
 		return rc;

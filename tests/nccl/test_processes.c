@@ -339,6 +339,154 @@ static void case_goes_on(void **state)
 		run_all(3, victim, body_goes_on);
 }
 
+enum { GOINGS = 3, ROUNDS = 3 };
+
+/* One of a process's communicators, which goes on in a thread of its own. */
+struct going {
+	void *comm, *child, *stream;
+	int32_t value; /* which tells the members of one from another's */
+	int device, left;
+	pthread_t thread;
+};
+
+static void going_meet(const struct going *going)
+{
+	int32_t in = going->value, out = 0;
+
+	OK(ncclAllReduce(&in, &out, 1, INT32, SUM, going->child,
+			 going->stream));
+	sim_stream_sync(going->stream);
+	IS(out == going->value * going->left);
+}
+
+static void *going_main(void *arg)
+{
+	struct going *going = arg;
+
+	sim_use_device(going->device);
+	OK(ncclCommShrink(going->comm, &victim, 1, &going->child, NULL, 1));
+	going_meet(going);
+	return NULL;
+}
+
+/*
+ * Three communicators of all but the last process.  Those that have been shrunk
+ * have their first one's door; the one that has been split off has its own.
+ */
+static void goings_make(struct going *goings, int p, int n, void *comm)
+{
+	int last = n - 1;
+
+	OK(ncclCommShrink(comm, &last, 1, &goings[0].comm, NULL, 0));
+	OK(ncclCommShrink(comm, &last, 1, &goings[1].comm, NULL, 0));
+	OK(ncclCommSplit(goings[0].comm, 0, p, &goings[2].comm, NULL));
+	for (int i = 0; i < GOINGS; i++) {
+		/* One stream would keep another order in each process. */
+		goings[i].stream = sim_stream_new();
+		goings[i].device = p;
+		goings[i].left = n - 2;
+		goings[i].value = 1 + 100 * i;
+		meet(goings[i].comm, last);
+		meet(goings[i].comm, last);
+	}
+}
+
+/*
+ * The same process dies in all communicators, and they shrink at once, in each
+ * process in another order.
+ */
+static void body_many_go_on(int p, int n, const id_t128 *id)
+{
+	struct going goings[GOINGS];
+	void *comm;
+
+	sim_use_device(p);
+	OK(ncclCommInitRank(&comm, n, *id, p));
+	meet(comm, n);
+	if (p < n - 1)
+		goings_make(goings, p, n, comm);
+	/* Who is left out stays until nobody needs its communicator. */
+	meet(comm, n);
+	if (p == n - 1) {
+		OK(ncclCommAbort(comm));
+		return;
+	}
+	if (p == victim)
+		die();
+	for (int i = 0; i < GOINGS; i++) {
+		struct going *going = &goings[(i + p) % GOINGS];
+
+		IS(!pthread_create(&going->thread, NULL, going_main, going));
+		usleep((useconds_t)(p * 2000));
+	}
+	for (int i = 0; i < GOINGS; i++)
+		IS(!pthread_join(goings[i].thread, NULL));
+	for (int i = 0; i < GOINGS * ROUNDS; i++)
+		going_meet(&goings[i % GOINGS]);
+	for (int i = 0; i < GOINGS; i++) {
+		OK(ncclCommDestroy(goings[i].child));
+		OK(ncclCommDestroy(goings[i].comm));
+		sim_stream_free(goings[i].stream);
+	}
+	OK(ncclCommAbort(comm));
+}
+
+static void case_many_go_on(void **state)
+{
+	(void)state;
+	for (victim = 0; victim < 3; victim++)
+		run_all(4, victim, body_many_go_on);
+}
+
+/* 0: it has no communicator that the parent's shrink has made, and says so. */
+static int child_refuses(void *comm, void *shrunk)
+{
+	int32_t in = 1, out = 0;
+	void *again;
+	int none = -1, bad;
+
+	bad = ncclAllReduce(&in, &out, 1, INT32, SUM, shrunk, NULL) != USAGE;
+	bad |= !strstr(ncclGetLastError(NULL), "none survives a fork()");
+	bad |= ncclCommShrink(shrunk, &none, 0, &again, NULL, 1) != USAGE;
+	bad |= ncclCommDestroy(shrunk) != USAGE;
+	bad |= ncclCommAbort(comm) != USAGE;
+	return bad;
+}
+
+/* What goes on is the parent's alone, also when a child ends before it. */
+static void body_forks_behind_shrink(int p, int n, const id_t128 *id)
+{
+	void *comm, *shrunk;
+	int status;
+	pid_t child;
+
+	sim_use_device(p);
+	OK(ncclCommInitRank(&comm, n, *id, p));
+	meet(comm, n);
+	meet(comm, n);
+	if (p == victim)
+		die();
+	OK(ncclCommShrink(comm, &victim, 1, &shrunk, NULL, 1));
+	meet(shrunk, n - 1);
+	child = fork();
+	if (!child) {
+		alarm(CHILD_S);
+		_exit(child_refuses(comm, shrunk));
+	}
+	IS(waitpid(child, &status, 0) == child && !status);
+	for (int i = 0; i < ROUNDS; i++)
+		meet(shrunk, n - 1);
+	OK(ncclCommDestroy(shrunk));
+	OK(ncclCommDestroy(comm));
+}
+
+static void case_forks_behind_shrink(void **state)
+{
+	(void)state;
+	for (victim = 0; victim < 3; victim++)
+		run_all(3, victim, body_forks_behind_shrink);
+}
+
 static void case_killed_in_operation(void **state)
 {
 	(void)state;
@@ -384,6 +532,8 @@ int main(void)
 		cmocka_unit_test(case_killed_in_init),
 		cmocka_unit_test(case_killed_in_split),
 		cmocka_unit_test(case_goes_on),
+		cmocka_unit_test(case_many_go_on),
+		cmocka_unit_test(case_forks_behind_shrink),
 	};
 
 	alarm(300);

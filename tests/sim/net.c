@@ -43,7 +43,7 @@ struct sim_file {
 	int port, peer, error;
 	struct sim_segment *first, **last;
 	size_t queued; /* bytes that wait here, or were sent into the dark */
-	int64_t last_ns, connected_ns, fin_ns, reset_ns;
+	int64_t last_ns, connected_ns, fin_ns, reset_ns, full_until_ns;
 	int has_shut, has_told_reset;
 	int aliases, is_dropped; /* its own number was closed */
 	uint64_t count;
@@ -326,6 +326,8 @@ int64_t sim_net_next_ns(void)
 		next_ns = sim_sooner(next_ns, file->connected_ns);
 		next_ns = sim_sooner(next_ns, file->fin_ns);
 		next_ns = sim_sooner(next_ns, file->reset_ns);
+		if (file->full_until_ns > sim_now_ns())
+			next_ns = sim_sooner(next_ns, file->full_until_ns);
 	}
 	return next_ns;
 }
@@ -527,6 +529,8 @@ static size_t sim_room(const struct sim_file *file)
 	const struct sim_file *to =
 		file->peer >= 0 ? &sim_files[file->peer] : file;
 
+	if (file->full_until_ns > sim_now_ns())
+		return 0;
 	if (file->peer == SIM_NO_FILE)
 		return SIM_ROOM_BYTES;
 	return to->queued < SIM_ROOM_BYTES ? SIM_ROOM_BYTES - to->queued : 0;
@@ -536,15 +540,13 @@ static ssize_t sim_send_stream(struct sim_file *file, const void *bytes,
 			       size_t len)
 {
 	size_t room = sim_room(file);
-	struct sim_file *peer = NULL;
+	struct sim_file *peer = file->peer >= 0 ? &sim_files[file->peer] : NULL;
 
 	if (sim_is_reset(file) || file->has_shut)
 		return sim_fail(EPIPE);
 	if (!room)
 		return sim_fail(EAGAIN);
 	len = sim_part(len < room ? len : room);
-	if (file->peer >= 0)
-		peer = &sim_files[file->peer];
 	if (peer)
 		sim_queue_bytes(peer, sim_arrival_ns(file, peer), bytes, len);
 	else if (file->peer == SIM_DARK_FILE)
@@ -552,6 +554,11 @@ static ssize_t sim_send_stream(struct sim_file *file, const void *bytes,
 	else if (file->reset_ns == SIM_NEVER) /* nobody is there any more */
 		file->reset_ns = sim_now_ns() + SIM_LATENCY_NS;
 	return (ssize_t)len;
+}
+
+void sim_fill(int fd, int64_t until_ns)
+{
+	sim_file(fd)->full_until_ns = until_ns;
 }
 
 ssize_t sim_write(int fd, const void *bytes, size_t len)

@@ -128,6 +128,7 @@ int sim_accept(int fd);
 int sim_connect(int fd, const struct sockaddr *name, socklen_t len);
 ssize_t sim_read(int fd, void *bytes, size_t len);
 ssize_t sim_write(int fd, const void *bytes, size_t len);
+void sim_fill(int fd, int64_t until_ns); /* it takes no more bytes before */
 int sim_poll(struct pollfd *polls, nfds_t n, int timeout_ms);
 int sim_shutdown(int fd);
 int sim_close(int fd);

@@ -27,7 +27,7 @@
 	type __wrap_##name(__VA_ARGS__);                                       \
 	type __wrap_##name(__VA_ARGS__)
 
-enum { SIM_FUTEXES = 64, SIM_CPUS = 4 };
+enum { SIM_FUTEXES = 64, SIM_CPUS = 4, SIM_FULL_NS = 5000000 };
 
 /* Read or write piece after piece, for as long as each is filled. */
 static ssize_t sim_pieces(int fd, const struct msghdr *message,
@@ -51,9 +51,14 @@ static ssize_t sim_pieces(int fd, const struct msghdr *message,
 	return all;
 }
 
+/* Whoever takes only a part of it may take the rest much later. */
 static ssize_t sim_write_piece(int fd, void *bytes, size_t len)
 {
-	return sim_write(fd, bytes, len);
+	ssize_t done = sim_write(fd, bytes, len);
+
+	if (done > 0 && (size_t)done < len && !sim_draw(2))
+		sim_fill(fd, sim_now_ns() + (int64_t)sim_draw(SIM_FULL_NS));
+	return done;
 }
 
 SIM_WRAP(ssize_t, sendmsg, int fd, const struct msghdr *message, int flags)
