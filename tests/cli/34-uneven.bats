@@ -92,6 +92,31 @@ verdict() { # COLLECTIVE FILE
 	gtopo verify --json plan | jq -e '.busbw_gbs == 248' >/dev/null
 }
 
+@test "where a pair has no route, no link is left out of what bounds any plan" {
+	# Rings over one card's links each are no bound for what both carry.
+	for coll in allgather reducescatter allreduce broadcast; do
+		gtopo search --algo ring --coll $coll -o plan \
+			"$xml/4x-dgx-spark.xml"
+		gtopo verify plan >said
+		grep -q "^value *12 GB/s busbw" said
+		grep -q "^any bound 24 GB/s busbw for any schedule over the links it lists: 50% reached, proven" said
+		# Eight links of each node and eight cables, each way.
+		[ "$(jq '.links | length' plan)" = 80 ]
+	done
+	run_split gtopo search --algo ring --explain "$xml/4x-dgx-spark.xml"
+	want 0 ""
+	[[ $out == *"no schedule over the links it lists reaches more than 24 GB/s busbw (100% more),"*"  since over these links everything has to cross:"* ]]
+}
+
+@test "trees of nodes that are alike use all ports of a node with one GPU" {
+	for n in 2 4; do
+		gtopo search --nodes $n --algo tree --coll allgather -o plan \
+			"$xml/dgx-spark.xml"
+		gtopo verify plan | grep -q \
+			"^bound *24 GB/s busbw for any schedule over the links it lists: optimal, proven"
+	done
+}
+
 @test "more GPUs than are flattened: over any path of the links, with a proof" {
 	sed "s|\.\./\.\./\.\./\.\./share/xml|$xml|; s/names=\"gpu1\"/count=\"9\"/" \
 		"$cases/card-missing.xml" >c.xml
