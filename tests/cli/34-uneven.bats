@@ -359,6 +359,18 @@ like 'dgx-1v' 50.62"
 	want 1 "gtopo search: no tree joins all 12 GPUs: there are no routes for one"
 }
 
+@test "too many nodes that are not alike: what helps, whatever their GPUs" {
+	cp "$xml/dgx-h100.xml" good.xml
+	sed '0,/speed="400000"/s//speed="100000"/' good.xml >port.xml
+	many="nodes or switches are not all alike, which is searched up to 1024 GPUs"
+	sick port.xml | sed 's/<fabric>/<fabric sharp="1">/' >c.xml
+	run_split gtopo search --algo collnet c.xml
+	want 2 "gtopo search: c.xml: $many; name fewer with --gpus"
+	sed -i 's/149/1024/' c.xml
+	run_split gtopo search --algo collnet --gpus 0 c.xml
+	want 2 "gtopo search: c.xml: $many; take nodes out of the file"
+}
+
 @test "a broadcast below leaves with half their uplinks is near its bound" {
 	cd "$BATS_TEST_TMPDIR"
 	cat >leaves.xml <<-EOF
