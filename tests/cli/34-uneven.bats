@@ -92,6 +92,31 @@ verdict() { # COLLECTIVE FILE
 	gtopo verify --json plan | jq -e '.busbw_gbs == 248' >/dev/null
 }
 
+@test "where a pair has no route, no link is left out of what bounds any plan" {
+	# Rings over one card's links each are no bound for what both carry.
+	for coll in allgather reducescatter allreduce broadcast; do
+		gtopo search --algo ring --coll $coll -o plan \
+			"$xml/4x-dgx-spark.xml"
+		gtopo verify plan >said
+		grep -q "^value *12 GB/s busbw" said
+		grep -q "^any bound 24 GB/s busbw for any schedule over the links it lists: 50% reached, proven" said
+		# Eight links of each node and eight cables, each way.
+		[ "$(jq '.links | length' plan)" = 80 ]
+	done
+	run_split gtopo search --algo ring --explain "$xml/4x-dgx-spark.xml"
+	want 0 ""
+	[[ $out == *"no schedule over the links it lists reaches more than 24 GB/s busbw (100% more),"*"  since over these links everything has to cross:"* ]]
+}
+
+@test "trees of nodes that are alike use all ports of a node with one GPU" {
+	for n in 2 4; do
+		gtopo search --nodes $n --algo tree --coll allgather -o plan \
+			"$xml/dgx-spark.xml"
+		gtopo verify plan | grep -q \
+			"^bound *24 GB/s busbw for any schedule over the links it lists: optimal, proven"
+	done
+}
+
 @test "more GPUs than are flattened: over any path of the links, with a proof" {
 	sed "s|\.\./\.\./\.\./\.\./share/xml|$xml|; s/names=\"gpu1\"/count=\"9\"/" \
 		"$cases/card-missing.xml" >c.xml
@@ -332,6 +357,18 @@ like 'dgx-1v' 50.62"
 		"$cases/one-card-left.xml" >c.xml
 	run_split gtopo search c.xml
 	want 1 "gtopo search: no tree joins all 12 GPUs: there are no routes for one"
+}
+
+@test "too many nodes that are not alike: what helps, whatever their GPUs" {
+	cp "$xml/dgx-h100.xml" good.xml
+	sed '0,/speed="400000"/s//speed="100000"/' good.xml >port.xml
+	many="nodes or switches are not all alike, which is searched up to 1024 GPUs"
+	sick port.xml | sed 's/<fabric>/<fabric sharp="1">/' >c.xml
+	run_split gtopo search --algo collnet c.xml
+	want 2 "gtopo search: c.xml: $many; name fewer with --gpus"
+	sed -i 's/149/1024/' c.xml
+	run_split gtopo search --algo collnet --gpus 0 c.xml
+	want 2 "gtopo search: c.xml: $many; take nodes out of the file"
 }
 
 @test "a broadcast below leaves with half their uplinks is near its bound" {

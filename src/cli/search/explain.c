@@ -192,8 +192,8 @@ static void print_plan_proof(const struct gt_plan *plan, struct gt_buf *out)
 		gt_proof_text_any(plan, out);
 		gt_buf_puts(out, ",\n");
 	}
-	gt_buf_puts(out,
-		    "  since over these routes everything has to cross:\n");
+	gt_buf_printf(out, "  since over these %s everything has to cross:\n",
+		      proof->nroutes ? "routes" : "links");
 	print_machine_parts(plan, out);
 }
 

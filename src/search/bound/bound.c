@@ -319,7 +319,7 @@ int gt_bound_find_routed(const struct gt_bound_query *ask,
 	struct gt_bound_query routed = *ask;
 	struct gt_fabric usable;
 
-	if (ask->fabric->open)
+	if (!gt_fabric_is_routed(ask->fabric))
 		return gt_bound_find(ask, arena, bound, err);
 	if (gt_bound_usable(ask->fabric, arena, &usable))
 		return gt_err_nomem(err);

@@ -58,7 +58,8 @@ int gt_bound_find(const struct gt_bound_query *ask, struct gt_arena *arena,
 
 /*
  * The bound on schedules that keep to the fabric's routes: links that no route
- * crosses do not count.
+ * crosses do not count.  Where a pair has no route all links do, since the plan
+ * then has no routes that its bound could be about.
  */
 int gt_bound_find_routed(const struct gt_bound_query *ask,
 			 struct gt_arena *arena, struct gt_bound *bound,

@@ -141,15 +141,16 @@ static void mark_vertices(const struct gt_proposal *proposal, uint32_t *used)
 
 /*
  * Mark the links of all routes and those of the bound's parts; those that lead
- * somewhere where the proof is about ways along any of them: of an open fabric,
- * and where switches of a network join nodes.
+ * somewhere where the proof is about ways along any of them: where some pair
+ * has no route, and where switches of a network join nodes.
  */
 static void mark_links(const struct gt_solution *solution, uint32_t *used)
 {
 	const struct gt_fabric *f = solution->fabric;
 	const struct gt_bound *bound = solution->proposal->cut;
 	int switches = solution->proposal->shape == GT_SHAPE_SWITCH;
-	int any = switches ? solution->request->flat != NULL : f->open;
+	int any = switches ? solution->request->flat != NULL
+			   : !gt_fabric_is_routed(f);
 
 	mark_vertices(solution->proposal, used);
 	for (uint32_t i = 0; any && i < f->nlinks; i++)
@@ -418,11 +419,9 @@ static void emit_routes(struct gt_emitter *e)
 	struct gt_plan_proof *proof = &e->b.plan->proof;
 	uint32_t n = f->nranks;
 
-	if (e->solution->proposal->shape == GT_SHAPE_SWITCH)
+	if (e->solution->proposal->shape == GT_SHAPE_SWITCH ||
+	    !gt_fabric_is_routed(f))
 		return;
-	for (uint32_t i = 0; i < n * n; i++)
-		if (f->open || (i / n != i % n && !f->routes[i].nlinks))
-			return;
 	proof->routes = gt_plan_builder_array(&e->b, (size_t)n * n,
 					      sizeof(*proof->routes));
 	for (uint32_t i = 0; !e->b.failed && i < n * n; i++)

@@ -26,8 +26,9 @@ enum {
 	 * more often for each pair. */
 	GT_ASSIGN_LOOKS = 2000000,
 	GT_ASSIGN_LOOKS_PAIR = 40000,
-	/* How often a try at a lower rate may look at a row. */
+	/* How often a try at a lower rate may look at a row, likewise. */
 	GT_ASSIGN_LOOKS_LOWER = 200000,
+	GT_ASSIGN_LOOKS_LOWER_PAIR = 10000,
 	/* Lower rates are tried in so many steps, down to half. */
 	GT_ASSIGN_STEPS = 32,
 };
@@ -258,7 +259,8 @@ static int try_lower_rates(struct gt_flow_assignment *s, uint32_t limit)
 	struct gt_rat full = s->flow->goal, rate;
 
 	s->a.k = limit < s->slots ? limit : s->slots;
-	s->a.looks_max = GT_ASSIGN_LOOKS_LOWER;
+	s->a.looks_max = GT_ASSIGN_LOOKS_LOWER +
+			 (int64_t)s->flow->npairs * GT_ASSIGN_LOOKS_LOWER_PAIR;
 	for (int64_t step = 0; step <= GT_ASSIGN_STEPS; step++) {
 		rate = GT_RAT(2 * GT_ASSIGN_STEPS - step, 2 * GT_ASSIGN_STEPS);
 		if (begin_search(s))

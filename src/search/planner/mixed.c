@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "search/planner/job_bound.h"
 #include "search/planner/unlike.h"
+#include "search/problem/fabric.h"
 #include "search/problem/flat_cluster.h"
 #include "search/problem/gpu_list.h"
 #include "topo/cluster/cluster.h"
@@ -149,11 +150,9 @@ int gt_mixed_even(const struct gt_cluster *cluster, const char *gpus,
 int gt_mixed_needs_open(const struct gt_flat_cluster *flat, const char *gpus)
 {
 	const struct gt_cluster *cluster = flat->cluster;
-	const struct gt_fabric *f = &flat->fabric;
 
-	for (uint32_t i = 0; i < f->nranks * f->nranks; i++)
-		if (i / f->nranks != i % f->nranks && !f->routes[i].nlinks)
-			return 1;
+	if (!gt_fabric_is_routed(&flat->fabric))
+		return 1;
 	for (uint32_t k = 0; !gpus && k < cluster->nkinds; k++)
 		if (cluster->kinds[k].ports[GT_FABRIC_NET].n >
 		    gt_topo_ngpus(cluster->kinds[k].topo))

@@ -54,4 +54,10 @@ struct gt_fabric {
 	const struct gt_external_ports *external; /* NULL: rings stay inside */
 };
 
+/*
+ * Has every pair of ranks a route of its own?  Where one has none, links that
+ * no route crosses may still join it through others.
+ */
+int gt_fabric_is_routed(const struct gt_fabric *fabric);
+
 #endif

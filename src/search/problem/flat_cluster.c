@@ -22,6 +22,20 @@ static void *gt_flat_array(struct gt_flat_cluster *flat, size_t n,
 
 /* ---- ranks ------------------------------------------------------------ */
 
+/* A node has a rank or more, so fewer GPUs of each do not help many nodes. */
+static int gt_flat_refuse(const struct gt_flat_cluster *flat,
+			  struct gt_err *err)
+{
+	int by_gpus = flat->cluster->nnodes <= flat->max_ranks;
+
+	return gt_err_set(err, GT_EINPUT, flat->cluster->source,
+			  "nodes or switches are not all alike, which is "
+			  "searched up to %u GPUs; %s",
+			  flat->max_ranks,
+			  by_gpus ? "name fewer with --gpus"
+				  : "take nodes out of the file");
+}
+
 static int gt_flat_node_ranks(struct gt_flat_cluster *flat, uint32_t node,
 			      const char *gpus, struct gt_err *err)
 {
@@ -41,11 +55,7 @@ static int gt_flat_node_ranks(struct gt_flat_cluster *flat, uint32_t node,
 		return gt_err_set(err, rc, why.where, "node '%s': %s", name,
 				  why.text);
 	if (flat->fabric.nranks + n > flat->max_ranks)
-		return gt_err_set(err, GT_EINPUT, flat->cluster->source,
-				  "nodes or switches are not all alike, which "
-				  "is searched up to %u GPUs; name fewer with "
-				  "--gpus",
-				  flat->max_ranks);
+		return gt_flat_refuse(flat, err);
 	text = gt_arena_strdup(flat->arena, name);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct gt_node *gpu = gt_topo_node(topo, list[i]);

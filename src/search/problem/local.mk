@@ -2,6 +2,7 @@ gtopo_core_sources += \
 	%D%/budget.c \
 	%D%/budget.h \
 	%D%/channel_limit.c \
+	%D%/fabric.c \
 	%D%/fabric.h \
 	%D%/flat_cluster.c \
 	%D%/flat_cluster.h \
