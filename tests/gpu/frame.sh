@@ -5,7 +5,8 @@ full=${1:+yes}
 out=${1:-$(mktemp -d)} || exit 99
 mkdir -p "$out" && out=$(cd "$out" && pwd) || exit 99
 work=$(mktemp -d) || exit 99
-trap '! declare -F xid_end >/dev/null || xid_end; rm -rf "$work"; [ -n "$full" ] || rm -rf "$out"' EXIT
+trap '! declare -F xid_end >/dev/null || xid_end
+rm -rf "$work"; [ -n "$full" ] || rm -rf "$out"' EXIT
 limit=${GTOPO_GPU_SECONDS:-$([ -n "$full" ] && echo 520 || echo 240)}
 log=$out/log.txt
 export NCCL_NVLS_ENABLE=0
