@@ -146,15 +146,19 @@ int gt_mixed_even(const struct gt_cluster *cluster, const char *gpus,
 	return told ? told : rc;
 }
 
-int gt_mixed_needs_open(const struct gt_flat_cluster *flat, const char *gpus)
+int gt_mixed_needs_open(const struct gt_flat_cluster *flat)
 {
 	const struct gt_cluster *cluster = flat->cluster;
 	const struct gt_fabric *f = &flat->fabric;
+	uint64_t all = 0;
 
 	for (uint32_t i = 0; i < f->nranks * f->nranks; i++)
 		if (i / f->nranks != i % f->nranks && !f->routes[i].nlinks)
 			return 1;
-	for (uint32_t k = 0; !gpus && k < cluster->nkinds; k++)
+	for (uint32_t k = 0; k < cluster->nkinds; k++)
+		all += (uint64_t)cluster->kinds[k].nnodes *
+		       gt_topo_ngpus(cluster->kinds[k].topo);
+	for (uint32_t k = 0; f->nranks == all && k < cluster->nkinds; k++)
 		if (cluster->kinds[k].ports[GT_FABRIC_NET].n >
 		    gt_topo_ngpus(cluster->kinds[k].topo))
 			return 1;
