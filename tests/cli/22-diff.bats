@@ -402,3 +402,13 @@ $'\e[1;31m1 differs\e[0m: \e[1mnarrow\e[0m'* ]]
 	[ "$(gtopo diff --json "$xml/dgx-1v.xml" "$xml/dgx-h100.xml" |
 		grep -c '"rule"')" -eq "$n" ]
 }
+
+@test "a machine of the same kind is told all its faults, however many" {
+	sed '/<net /!s/link_width="16"/link_width="8"/; s/speed="400000"/speed="200000"/
+		s/count="5"/count="4"/' a.xml >sick.xml
+	run_split gtopo diff a.xml sick.xml
+	[ "$status" -eq 1 ]
+	[[ $out != *"different kind"* ]]
+	[ "$(wc -l <<<"$out")" -gt 17 ]
+	gtopo diff --all a.xml sick.xml | diff - <(echo "$out")
+}

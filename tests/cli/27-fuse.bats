@@ -146,4 +146,12 @@ machine 'gtopo search' has --nodes, and a node of a cluster file a count"
 	[[ -z $out && $err == *"none of the files can be read" ]]
 	run_split gtopo fuse nodes/gpu02.xml
 	[[ "$status$(wc -l <<<"$err")" == 21 ]]
+	# Without node 02 node 03 would share a leaf with 01.
+	for shared in --leaf --nvlink; do
+		run_split gtopo fuse $shared 2 nodes/gpu*.xml
+		[ "$status" -eq 2 ] && [ -z "$out" ]
+		[[ $err == "gtopo fuse: nodes/gpu02.xml:"*"; without its node \
+others would move to other switches: mend the file, or leave out --leaf and \
+--nvlink" ]]
+	done
 }

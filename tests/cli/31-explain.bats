@@ -86,6 +86,11 @@ setup() {
 ring; templates need as many channels as their trees have shares"
 }
 
+@test "--explain of several nodes is about the whole search, whatever the budget" {
+	gtopo search -q --budget 1ns --nodes 2 --explain "$xml/dgx-h100.xml" >brief
+	gtopo search -q --nodes 2 --explain "$xml/dgx-h100.xml" | diff - brief
+}
+
 @test "--explain writes the plan to a file only" {
 	run_split gtopo search --algo ring --explain -o plan.json \
 		"$xml/h200-vm-4.xml"

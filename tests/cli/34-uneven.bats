@@ -86,6 +86,9 @@ verdict() { # COLLECTIVE FILE
 				-b 64K -e 64K | grep -q "values : 0 OK"
 		done
 	done
+	# To name all GPUs is to name none.
+	gtopo search --gpus 0 --coll allgather -o plan "$xml/2x-dgx-spark.xml"
+	gtopo verify --json plan | jq -e '.busbw_gbs > 23.99' >/dev/null
 	# Nodes of A100 have 192 GB/s, over which 24 of 32 blocks come.
 	[ "$(verdict allgather "$xml/mixed-h100-a100.xml")" = \
 		"248 GB/s busbw for any schedule over its routes" ]

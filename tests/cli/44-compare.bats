@@ -177,6 +177,18 @@ is the machine; 'gtopo run --device cuda' measures GPUs"
 			a[n] > a[n-1]) }' <<<"$out"
 	run_split gtopo compare a.json a.json
 	[ "$(grep -c ' 1\.000 ' <<<"$out")" -eq 4 ]
+	# Phases of one name are matched in turn, and none with the step.
+	for name in activations "the step"; do
+		jq --arg name "$name" '(.assignment.phases[] | .name) = $name' \
+			a.json >c.json
+		jq '.assignment.phases |= .[:1]' c.json >d.json
+		run_split gtopo compare c.json d.json
+		want 0 ""
+		[ "$(grep -c ' 1\.000 ' <<<"$out")" -eq 3 ]
+		[[ $out == *"# 1 phase of A alone" ]]
+		run_split gtopo compare d.json c.json
+		[[ $out == *"# 1 phase of B alone" ]]
+	done
 	gtopo search -o plan.json "$xml/dgx-1v.xml"
 	run_split gtopo compare plan.json b.json
 	want 2 "gtopo compare: b.json: is neither a plan nor a run's report, as the \

@@ -29,6 +29,7 @@ struct gt_compare_phase {
 	const char *name;
 	const char *full; /* the link that is busy longest, or NULL */
 	double seconds;   /* above 0 */
+	int is_matched;
 };
 
 struct gt_compare_side {
@@ -38,7 +39,7 @@ struct gt_compare_side {
 	uint32_t ranks;
 	uint32_t n;
 	struct gt_compare_row *rows;
-	uint32_t nphases; /* of a job's report; the whole step is the last */
+	uint32_t nphases; /* of a job's report; the whole step is the last two */
 	struct gt_compare_phase *phases;
 };
 

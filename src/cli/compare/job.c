@@ -131,13 +131,28 @@ int gt_compare_read_job(const struct gt_json *root, struct gt_arena *arena,
 	return rc ? rc : read_phases(&made, arena, side, err);
 }
 
-/* The other side's phase of that name, or NULL. */
-static const struct gt_compare_phase *find_phase(
-	const struct gt_compare_side *side, const char *name)
+/* The last two are of the whole step, whatever phases before are called. */
+static int is_of_step(const struct gt_compare_side *side, uint32_t i)
 {
-	for (uint32_t i = 0; i < side->nphases; i++)
-		if (!strcmp(side->phases[i].name, name))
-			return &side->phases[i];
+	return i + 2 >= side->nphases;
+}
+
+/*
+ * Take the first phase of that name that is free, for several may have it, or
+ * return NULL.
+ */
+static const struct gt_compare_phase *take_phase(
+	const struct gt_compare_side *side, const char *name, int of_step)
+{
+	for (uint32_t i = 0; i < side->nphases; i++) {
+		struct gt_compare_phase *phase = &side->phases[i];
+
+		if (!phase->is_matched && is_of_step(side, i) == of_step &&
+		    !strcmp(phase->name, name)) {
+			phase->is_matched = 1;
+			return phase;
+		}
+	}
 	return NULL;
 }
 
@@ -189,7 +204,7 @@ void gt_compare_job_text(const struct gt_comparison *comparison,
 		      "phase, and which links are busy longest");
 	for (uint32_t i = 0; i < a->nphases; i++) {
 		const struct gt_compare_phase *other =
-			find_phase(b, a->phases[i].name);
+			take_phase(b, a->phases[i].name, is_of_step(a, i));
 
 		if (!other)
 			continue;

@@ -3,6 +3,7 @@
 
 #include <config.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -107,22 +108,29 @@ static void put_gpus(const struct gt_device_tree *server, struct gt_buf *out)
 static uint32_t gt_fleet_print_kind(const struct gt_fleet_text *text,
 				    const struct gt_diff *diff)
 {
+	struct gt_buf norm = GT_BUF_INIT, other = GT_BUF_INIT;
 	struct gt_buf *out = text->out;
+	uint32_t told = diff->nfindings;
 
-	if (diff->nfindings <= MANY || text->fleet->all)
-		return diff->nfindings;
-	gt_buf_puts(out, text->fleet->nfiles > 2 ? "  " : "");
-	gt_tint_put(out, text->colour, GT_TINT_BOLD,
-		    gt_device_tree_source(diff->b));
-	gt_buf_puts(out, ": a different kind of machine: ");
-	put_gpus(diff->b, out);
-	gt_buf_puts(out, " where the norm has ");
-	put_gpus(diff->a, out);
-	gt_buf_printf(out,
-		      "; %u differences, of which %d follow ('gtopo diff "
-		      "--all' tells all)\n",
-		      diff->nfindings, FEW);
-	return FEW;
+	put_gpus(diff->a, &norm);
+	put_gpus(diff->b, &other);
+	out->failed |= norm.failed || other.failed;
+	/* Many faults of a machine with the norm's GPUs are faults all. */
+	if (diff->nfindings > MANY && !text->fleet->all && !out->failed &&
+	    strcmp(norm.text, other.text) != 0) {
+		told = FEW;
+		gt_buf_puts(out, text->fleet->nfiles > 2 ? "  " : "");
+		gt_tint_put(out, text->colour, GT_TINT_BOLD,
+			    gt_device_tree_source(diff->b));
+		gt_buf_printf(out,
+			      ": a different kind of machine: %s where the "
+			      "norm has %s; %u differences, of which %d follow "
+			      "('gtopo diff --all' tells all)\n",
+			      other.text, norm.text, diff->nfindings, FEW);
+	}
+	gt_buf_release(&norm);
+	gt_buf_release(&other);
+	return told;
 }
 
 static void gt_fleet_print_findings(const struct gt_fleet_text *text,

@@ -147,13 +147,18 @@ int gt_mixed_even(const struct gt_cluster *cluster, const char *gpus,
 	return told ? told : rc;
 }
 
-int gt_mixed_needs_open(const struct gt_flat_cluster *flat, const char *gpus)
+int gt_mixed_needs_open(const struct gt_flat_cluster *flat)
 {
 	const struct gt_cluster *cluster = flat->cluster;
+	uint64_t all = 0;
 
 	if (!gt_fabric_is_routed(&flat->fabric))
 		return 1;
-	for (uint32_t k = 0; !gpus && k < cluster->nkinds; k++)
+	for (uint32_t k = 0; k < cluster->nkinds; k++)
+		all += (uint64_t)cluster->kinds[k].nnodes *
+		       gt_topo_ngpus(cluster->kinds[k].topo);
+	for (uint32_t k = 0; flat->fabric.nranks == all && k < cluster->nkinds;
+	     k++)
 		if (cluster->kinds[k].ports[GT_FABRIC_NET].n >
 		    gt_topo_ngpus(cluster->kinds[k].topo))
 			return 1;

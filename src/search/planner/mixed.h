@@ -23,9 +23,9 @@ int gt_mixed_even(const struct gt_cluster *cluster, const char *gpus,
 
 /*
  * Do fixed routes leave out what trees along any links may use: is there a pair
- * of ranks that only others between them join, or, for all GPUs, are there
- * nodes of more ports than GPUs, whose routes take one each?
+ * of ranks that only others between them join, or, where all GPUs have ranks,
+ * are there nodes of more ports than GPUs, whose routes take one each?
  */
-int gt_mixed_needs_open(const struct gt_flat_cluster *flat, const char *gpus);
+int gt_mixed_needs_open(const struct gt_flat_cluster *flat);
 
 #endif

@@ -565,8 +565,7 @@ static int plan_cluster(struct gt_planner *p, struct gt_err *err)
 	rc = flatten(p, 0, err);
 	if (rc)
 		return rc;
-	if (fits_uneven(ask, p->cluster) &&
-	    gt_mixed_needs_open(p->one.flat, ask->gpus))
+	if (fits_uneven(ask, p->cluster) && gt_mixed_needs_open(p->one.flat))
 		return ask->algo == GT_PLANNER_AUTO ? plan_both(p, err)
 						    : plan_uneven(p, err);
 	if (!alike && ask->algo == GT_PLANNER_AUTO &&

@@ -220,12 +220,15 @@ static int list_full(const struct gt_whatif_cluster_state *s)
 int gt_whatif_of_cluster(const struct gt_cluster_request *request,
 			 struct gt_whatif **whatif, struct gt_err *err)
 {
+	/* Out of time, other links would limit than limit the cluster. */
+	struct gt_cluster_request unhurried = *request;
 	struct gt_whatif_cluster_state s = {
-		.request = request,
+		.request = &unhurried,
 		.topo = request->cluster->kinds[0].topo,
 		.result = gt_whatif_new()};
 	int rc;
 
+	unhurried.budget = NULL;
 	if (!s.result)
 		return gt_err_nomem(err);
 	s.result->in_switch_gbs = gt_whatif_in_switch_of_cluster(request);

@@ -256,9 +256,31 @@ static int gt_fuse_group(struct gt_fuser *f, uint32_t i, uint32_t *kind,
 	return rc;
 }
 
+/*
+ * Stops at a file that cannot be read.  Where nodes in a row share a switch,
+ * others would come to stand in for the one left out, and change switches.
+ */
+static int gt_fuse_stop(const struct gt_fuser *f, int rc,
+			const struct gt_err *why, struct gt_err *err)
+{
+	const struct gt_fuse *fuse = f->fuse;
+	int in_rows = rc != GT_ESYS && fuse->nfiles > 1 &&
+		      (fuse->leaf || fuse->nvlink);
+
+	return gt_err_set(err, rc, why->where, "%s%s", why->text,
+			  in_rows ? "; without its node others would move to "
+				    "other switches: mend the file, or leave "
+				    "out --leaf and --nvlink"
+				  : "");
+}
+
 /* Groups all files; those that cannot be read are told of and left out. */
 static int gt_fuse_groups(struct gt_fuser *f, struct gt_err *err)
 {
+	const struct gt_fuse *fuse = f->fuse;
+	int strict = !fuse->skipped || fuse->nfiles == 1 || fuse->leaf ||
+		     fuse->nvlink;
+
 	for (uint32_t i = 0; i < f->fuse->nfiles; i++) {
 		struct gt_err why;
 		uint32_t kind;
@@ -266,9 +288,8 @@ static int gt_fuse_groups(struct gt_fuser *f, struct gt_err *err)
 
 		gt_err_init(&why);
 		rc = gt_fuse_group(f, i, &kind, &why);
-		if (rc && (rc == GT_ESYS || !f->fuse->skipped ||
-			   f->fuse->nfiles == 1))
-			return gt_err_set(err, rc, why.where, "%s", why.text);
+		if (rc && (rc == GT_ESYS || strict))
+			return gt_fuse_stop(f, rc, &why, err);
 		if (rc) {
 			f->fuse->skipped(f->fuse->arg, &why);
 			continue;
