@@ -321,6 +321,12 @@ static int cmd_nccl(const struct gt_cmd_args *args, struct gt_err *err)
 			       .out = GT_BUF_INIT};
 	int rc = run.arena ? GT_OK : gt_err_nomem(err);
 
+	if (!rc && args->noperands > 1)
+		rc = gt_err_set(err, GT_EINPUT, NULL,
+				"'%s' is one operand too many; 'cat *.log | "
+				"gtopo nccl -' reads the logs of all processes "
+				"of a job",
+				args->operands[1]);
 	if (!rc)
 		rc = gt_file_read(run.file, NCCL_MAX_BYTES, &run.text, err);
 	if (!rc)
@@ -338,7 +344,7 @@ const struct gt_cmd gt_cmd_nccl = {
 	.operands = "FILE",
 	.operands_min = 1,
 	.takes_machines = 1,
-	.operands_max = 1,
+	.operands_max = -1,
 	.opts = gt_nccl_opts,
 	.opts_bytes = sizeof(struct gt_nccl_opts),
 	.run = cmd_nccl,

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "cli/common/opt.h"
+#include "cli/common/reference.h"
 #include "cli/run/parse.h"
 #include "cli/steps/words.h"
 #include "plan/check/check.h"
@@ -62,8 +63,10 @@ static int cmd_steps(const struct gt_cmd_args *args, struct gt_err *err)
 {
 	struct gt_buf out = GT_BUF_INIT;
 	struct gt_plan *plan;
-	int rc = gt_plan_read(args->operands[0], &plan, err);
+	int rc = gt_reference_no_plan(args->operands[0], err);
 
+	if (!rc)
+		rc = gt_plan_read(args->operands[0], &plan, err);
 	if (rc)
 		return rc;
 	rc = tell(args->opts, plan, &out, err);

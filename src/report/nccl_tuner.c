@@ -268,12 +268,18 @@ int gt_nccl_tuner_write(const struct gt_json *race, struct gt_buf *out,
 {
 	struct gt_tuner tuner = {.stats = stats};
 	struct gt_json rows;
+	struct gt_json channels;
 	uint32_t n;
 	int rc;
 
 	*stats = (struct gt_nccl_tuner_stats){0};
-	if (gt_json_object(race, NULL, err) ||
-	    gt_tuner_nodes(race, &tuner, err) ||
+	if (gt_json_object(race, NULL, err))
+		return GT_EINPUT;
+	if (gt_json_get(race, "channels", &channels))
+		return gt_json_fault(race, err,
+				     "is a plan; --to nccl-tuner takes what "
+				     "'bench/vs-nccl -F' measured with it");
+	if (gt_tuner_nodes(race, &tuner, err) ||
 	    gt_json_need(race, "rows", &rows, err) ||
 	    gt_json_array(&rows, &n, err))
 		return GT_EINPUT;

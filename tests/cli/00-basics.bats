@@ -153,6 +153,17 @@ you mean 'dgx-1v'?"
 	run_split gtopo show dgx-1x
 	want 2 "gtopo show: dgx-1x: is no file and no reference machine; did \
 you mean 'dgx-1v'?"
+	run_split gtopo show h100
+	want 2 "gtopo show: h100: is no file and no reference machine; did you \
+mean 'dgx-h100'?"
+	run_split gtopo show dgx-h100.xml
+	want 2 "gtopo show: dgx-h100.xml: there is no such file; of the \
+reference machine leave out '.xml': 'dgx-h100'"
+	for cmd in verify steps run; do
+		run_split gtopo $cmd dgx-1v
+		want 2 "gtopo $cmd: dgx-1v: is a machine, where a plan is \
+needed; 'gtopo search -o plan.json dgx-1v' makes one"
+	done
 	run_split gtopo show nothing-like-it
 	[ "$status" -eq 2 ]
 	[[ $err == *"is no file and no reference machine; of these there are \

@@ -36,6 +36,15 @@ cases=$GTOPO_SRC/tests/cases/lint
 	[ "$status" -eq 1 ]
 }
 
+@test "JSON is told to be JSON, and nothing is removed from it" {
+	cd "$BATS_TEST_TMPDIR"
+	echo '{"schema": "gtopo.plan/1"}' >plan.json
+	run_split gtopo lint plan.json
+	want 1 ""
+	[[ "$out" == "plan.json: error: is JSON, not XML; "*" [xml]" ]]
+	[ "$(gtopo lint --fix plan.json 2>/dev/null)" = "$(<plan.json)" ]
+}
+
 @test "--json has every finding with its place" {
 	command -v jq >/dev/null || skip "no jq"
 	gtopo lint --json "$cases/clean/input.xml" \

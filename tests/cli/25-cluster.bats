@@ -109,7 +109,8 @@ cases=$GTOPO_SRC/tests/cases/cluster
 	run_split gtopo diff norm.xml narrow.xml
 	want 2 "gtopo diff: narrow.xml: is a server; the file before is a cluster"
 	run_split gtopo diff narrow.xml norm.xml
-	want 2 "gtopo diff: norm.xml:1:1: root element 'cluster' is not 'system': not a topology"
+	want 2 "gtopo diff: norm.xml:1:1: is a cluster file, where one \
+server's topology is needed; name the file of one of its nodes"
 }
 
 @test "a picture has each kind and each level once" {

@@ -10,6 +10,7 @@ cases=$GTOPO_SRC/tests/cases/synth
 	for words in "8xH100" "8 h100" "8 H100"; do
 		gtopo synth "$words" 2>/dev/null | diff wanted -
 	done
+	gtopo synth "8 gpu(model=H100)" 2>/dev/null | diff wanted -
 }
 
 @test "each good description is read without a finding" {

@@ -495,6 +495,36 @@ commId 0x$i - Init START"
 of NCCL; NCCL_DEBUG=INFO has a job write one"
 }
 
+@test "what is no one log is told how to be one" {
+	cd "$BATS_TEST_TMPDIR"
+	cp "$GTOPO_SRC/tests/cases/nccl/no-gpudirect.log" a.log
+	run_split gtopo nccl a.log a.log
+	want 2 "gtopo nccl: 'a.log' is one operand too many; 'cat *.log | \
+gtopo nccl -' reads the logs of all processes of a job"
+	gzip -k a.log
+	run_split gtopo nccl a.log.gz
+	want 2 "gtopo nccl: a.log.gz: is compressed; 'zcat a.log.gz | gtopo \
+nccl -' reads it"
+	gtopo search --algo ring -o plan.json "$GTOPO_SRC/share/xml/dgx-1v.xml"
+	run_split gtopo nccl plan.json
+	want 2 "gtopo nccl: plan.json: is JSON, neither a topology nor a log \
+of NCCL; of a plan 'gtopo show --plan' tells"
+}
+
+@test "a log's hosts are the machines of its only communicator" {
+	cd "$BATS_TEST_TMPDIR"
+	printf '%s:1:1 [0] NCCL INFO comm %s rank %d nranks %d %s COMPLETE\n' \
+		a 0x1 0 2 'cudaDev 0 busId 1000 commId 0x7 - Init' \
+		b 0x1 1 2 'cudaDev 0 busId 1000 commId 0x7 - Init' >job.log
+	gtopo nccl --json job.log | jq -e '.machines == 2 and
+		[.communicators[].machines] == [2]'
+	# Of two nobody knows which host is in which.
+	printf '%s:1:1 [0] NCCL INFO comm %s rank %d nranks %d %s COMPLETE\n' \
+		c 0x2 0 1 'cudaDev 0 busId 1000 commId 0x8 - Init' >>job.log
+	gtopo nccl --json job.log | jq -e '.machines == 3 and
+		[.communicators[].machines] == [0, 0]'
+}
+
 @test "a log with a terminal's ends of lines is the same log" {
 	local log=$GTOPO_SRC/tests/cases/nccl/no-gpudirect.log
 	sed 's/$/\r/' "$log" >"$BATS_TEST_TMPDIR/job.log"

@@ -79,8 +79,15 @@ GPU0,GPU2 or bus ids, which gtopo paths shows"
 	run_split gtopo search --gpus 0,1,0 "$(h100)"
 	want 2 "gtopo search: --gpus: '0' is named twice"
 	run_split gtopo search --gpus 0,,1 "$(h100)"
-	want 2 "gtopo search: --gpus: '' is no GPU of this machine; write 0-3, \
-GPU0,GPU2 or bus ids, which gtopo paths shows"
+	want 2 "gtopo search: --gpus: '': no name stands there; the list is \
+empty, or has a comma too many"
+	run_split gtopo search --gpus 3-0 "$(h100)"
+	want 2 "gtopo search: --gpus: '3-0': a range goes up, as 0-3 does"
+	run_split gtopo search --gpus '0 1' "$(h100)"
+	want 2 "gtopo search: --gpus: '0 1': names have commas between and no \
+blanks: 0,1,2"
+	run_split gtopo search --gpus 0-99 "$(h100)"
+	[[ $err == *"'8' is no GPU of this machine"* ]]
 }
 
 @test "a file without GPUs is refused, and says what is missing" {

@@ -57,6 +57,8 @@ numbers() {
 	# Without its port GPU0 sends over the other ones.
 	[ "$(numbers dgx-h100 -n 1)" = 0 ]
 	[ "$(numbers dgx-h100 -n 1 --taken mlx5_0)" = 1 ]
+	# A card's bus id is all its ports', here mlx5_0.
+	[ "$(numbers dgx-h100 -n 1 --taken 18:00.0)" = 1 ]
 }
 
 @test "equal bandwidth: the ports decide, then NUMA nodes, then numbers" {
@@ -165,7 +167,7 @@ assert made["nodes"][1]["gpus"][0]["bus_id"] == "0000:1b:00.0"'
 not 17"
 	run_split gtopo pick -n 2 --taken node-7 "$xml/2x-dgx-h100.xml"
 	want 2 "gtopo pick: --taken: 'node-7' is no node of this cluster, or no \
-GPU of it; write node-0 or node-0:0-3, as gtopo show names nodes"
+GPU of it; write dgx-h100-0 or dgx-h100-0:0-3, as gtopo show names nodes"
 	run_split gtopo pick -n 2 --taken dgx-h100-0:9 "$xml/2x-dgx-h100.xml"
 	[ "$status" -eq 2 ]
 	run_split gtopo pick -n 2 --nodes 2 "$xml/2x-dgx-h100.xml"

@@ -55,6 +55,14 @@ way that was forced; the table makes it slower there"
 	[ "$(lines | awk -F, 'NF == 10 && $2 <= $3' | wc -l)" -eq 2 ]
 }
 
+@test "a plan is no race, and what measures one is told" {
+	cd "$BATS_TEST_TMPDIR"
+	gtopo search --algo ring -o plan.json "$GTOPO_SRC/share/xml/dgx-1v.xml"
+	run_split gtopo export --to nccl-tuner plan.json
+	want 2 "gtopo export: plan.json: is a plan; --to nccl-tuner takes what \
+'bench/vs-nccl -F' measured with it"
+}
+
 @test "what has no forced ways is refused, with its place" {
 	race 'allreduce 1024 {"default": 10, "ring-simple": 9}'
 	run_split gtopo export --to nccl-tuner "$BATS_TEST_TMPDIR/race.json"

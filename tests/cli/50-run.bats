@@ -151,6 +151,9 @@ os.execv(sys.argv[1], sys.argv[1:])' "$GTOPO" run --plan "$plan" \
 	want 2 "gtopo run: -b '2097152' is larger than -e '1048576'"
 	run_split host -b 1K -e 1M -f 1
 	want 2 "gtopo run: -f '1' never gets from -b to -e; use 2 or more"
+	run_split host -b 3 -e 3
+	want 2 "gtopo run: -e '3' is less than one element of 'float', which \
+has 4 bytes"
 	run_split host -b 0 -e 1M
 	want 2 "gtopo run: -b '0' never grows; use 1 or more"
 	run_split host -b 12Q

@@ -99,14 +99,33 @@ static const char *gt_reference_name(int i, const void *names)
 	return ((const char *const *)names)[i];
 }
 
+/* Returns the shortest name that ends in "-h100" for "h100", or NULL. */
+static const char *gt_reference_ending(const char *word, const char **names)
+{
+	const char *best = NULL;
+	size_t n = strlen(word);
+
+	for (; n && names && *names; names++) {
+		size_t len = strlen(*names);
+
+		if (len > n && (*names)[len - n - 1] == '-' &&
+		    gt_word_is(*names + len - n, word) &&
+		    (!best || len < strlen(best)))
+			best = *names;
+	}
+	return best;
+}
+
 /* Returns the name that was probably meant, or NULL. */
 static const char *gt_reference_near(const char *word, const char **names)
 {
+	const char *ending = gt_reference_ending(word, names);
 	int n = 0;
 
 	while (names && names[n])
 		n++;
-	return gt_opt_nearest(word, n, gt_reference_name, names);
+	return ending ? ending
+		      : gt_opt_nearest(word, n, gt_reference_name, names);
 }
 
 /*
@@ -228,13 +247,58 @@ static int is_file(const char *word)
 	return !stat(word, &what) && !S_ISDIR(what.st_mode);
 }
 
+/* Names of reference machines are written without the ".xml" of their files. */
+static int gt_reference_no_suffix(const char *word, struct gt_arena *arena,
+				  struct gt_err *err)
+{
+	size_t len = strlen(word);
+	const char *dir, *file, *name;
+
+	if (len < 5 || strcmp(word + len - 4, ".xml") != 0 ||
+	    strchr(word, '/') || is_file(word))
+		return GT_OK;
+	name = gt_arena_printf(arena, "%.*s", (int)(len - 4), word);
+	if (!name || !gt_reference_path(name, arena, &dir, &file))
+		return gt_err_nomem(err);
+	if (access(file, R_OK))
+		return GT_OK;
+	return gt_err_set(err, GT_EINPUT, word,
+			  "there is no such file; of the reference machine "
+			  "leave out '.xml': '%.256s'",
+			  name);
+}
+
+int gt_reference_no_plan(const char *word, struct gt_err *err)
+{
+	struct gt_arena *arena;
+	const char *dir, *file;
+	int rc = GT_OK;
+
+	if (strpbrk(word, "./") || is_file(word))
+		return GT_OK;
+	arena = gt_arena_new();
+	if (!arena)
+		return gt_err_nomem(err);
+	if (!gt_reference_path(word, arena, &dir, &file))
+		rc = gt_err_nomem(err);
+	else if (!access(file, R_OK))
+		rc = gt_err_set(err, GT_EINPUT, word,
+				"is a machine, where a plan is needed; 'gtopo "
+				"search -o plan.json %.256s' makes one",
+				word);
+	gt_arena_free(arena);
+	return rc;
+}
+
 int gt_reference_operand(const char *word, struct gt_arena *arena,
 			 const char **path, struct gt_err *err)
 {
 	const char *dir, *file;
 
 	*path = word;
-	if (!strcmp(word, "-") || strpbrk(word, "./") || is_file(word))
+	if (strpbrk(word, "./"))
+		return gt_reference_no_suffix(word, arena, err);
+	if (!strcmp(word, "-") || is_file(word))
 		return GT_OK;
 	if (!gt_reference_path(word, arena, &dir, &file))
 		return gt_err_nomem(err);

@@ -26,6 +26,12 @@ int gt_reference_operand(const char *word, struct gt_arena *arena,
 			 const char **path, struct gt_err *err);
 
 /*
+ * GT_EINPUT, with the command that makes a plan, when the word that stands for
+ * a plan's file is a reference machine; GT_OK also when it is nothing.
+ */
+int gt_reference_no_plan(const char *word, struct gt_err *err);
+
+/*
  * Returns the names of all in order of the alphabet, ended by NULL; NULL when
  * memory ran out.
  */

@@ -36,6 +36,16 @@ static uint32_t count_machines(const struct gt_nccl_log *log)
 	return nnodes ? nnodes : log->nhosts;
 }
 
+/* A log's hosts are a communicator's where it is the only one. */
+static uint32_t count_comm_machines(const struct gt_nccl_log *log,
+				    const struct gt_nccl_log_comm *comm)
+{
+	uint32_t named = log->ncomms - !log->comms[log->ncomms - 1]->nranks;
+	int is_only = comm->nranks && named == 1 && !log->ncomms_left_out;
+
+	return comm->nnodes || !is_only ? comm->nnodes : log->nhosts;
+}
+
 static void print_size(uint32_t nranks, uint32_t machines, struct gt_buf *out)
 {
 	if (nranks)
@@ -332,7 +342,8 @@ static void put_comms(struct gt_json_writer *json,
 		put_text(json, "name", comm->name);
 		gt_json_put_int(json, "ranks", comm->nranks);
 		gt_json_put_int(json, "ranks_heard", comm->nheard);
-		gt_json_put_int(json, "machines", comm->nnodes);
+		gt_json_put_int(json, "machines",
+				count_comm_machines(log, comm));
 		put_rings(json, comm);
 		put_graphs(json, comm);
 		put_means(json, comm);

@@ -14,6 +14,7 @@
 #include "base/word.h"
 #include "cli/common/command.h"
 #include "cli/common/opt.h"
+#include "cli/common/reference.h"
 #include "cli/run/sweep.h"
 #include "plan/ir/plan.h"
 
@@ -75,7 +76,7 @@ int gt_run_parse_plan(const struct gt_cmd_args *args, const char *option,
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--plan '%s' and '%s': one plan is enough",
 				  option, args->operands[0]);
-	return GT_OK;
+	return gt_reference_no_plan(*plan, err);
 }
 
 int gt_run_parse_types(struct gt_run_sweep *sweep, const char *dtype_name,
@@ -94,6 +95,14 @@ int gt_run_parse_types(struct gt_run_sweep *sweep, const char *dtype_name,
 				  "--op '%s' is not a reduction; use all, or "
 				  "one of sum prod min max avg premul",
 				  op_name);
+	/* Nothing at all is asked for with 0; it is not meant otherwise. */
+	if (dtype >= 0 && sweep->end_bytes &&
+	    sweep->end_bytes < gt_dtype_bytes((enum gt_dtype)dtype))
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "-e '%" PRIu64 "' is less than one element "
+				  "of '%s', which has %zu bytes",
+				  sweep->end_bytes, dtype_name,
+				  gt_dtype_bytes((enum gt_dtype)dtype));
 	sweep->dtypes = dtype < 0 ? ~0u : 1u << dtype;
 	sweep->redops = op < 0 ? ~0u : 1u << op;
 	return GT_OK;

@@ -15,24 +15,38 @@ struct marks {
 	unsigned char *marked; /* by node */
 };
 
+/* Where ports are meant, the name of a card stands for all its ports. */
+static int is_meant(const struct marks *marks, uint32_t node, const char *word)
+{
+	const struct gt_node *port = gt_topo_node(marks->topo, node);
+
+	return gt_node_is_called(port, word) ||
+	       (port->kind == GT_NODE_NET && port->up != GT_NONE &&
+		gt_node_is_called(gt_topo_node(marks->topo, port->up), word));
+}
+
 static int mark_word(const struct marks *marks, const char *word,
 		     struct gt_err *err)
 {
 	const struct gt_topo *topo = marks->topo;
 	uint32_t n =
 		marks->ports ? gt_topo_ndevices(topo) : gt_topo_ngpus(topo);
+	const char *misspelling = gt_name_misspelling(word);
 	int found = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t node = gt_topo_device(topo, i);
 
-		if (!gt_node_is_called(gt_topo_node(topo, node), word))
+		if (!is_meant(marks, node, word))
 			continue;
 		marks->marked[node] = 1;
 		found = 1;
 	}
 	if (found)
 		return GT_OK;
+	if (misspelling)
+		return gt_err_set(err, GT_EINPUT, marks->option, "'%s': %s",
+				  word, misspelling);
 	return gt_err_set(err, GT_EINPUT, marks->option,
 			  "'%s' is no GPU%s of this machine; write 0-3, "
 			  "GPU0,GPU2 or bus ids, which gtopo paths shows",

@@ -62,11 +62,12 @@ static int mark_entry(const struct gt_cluster *cluster, const char *entry,
 		if (gpus)
 			return GT_OK;
 	}
+	gt_cluster_node_name(cluster, 0, name, sizeof(name));
 	return gt_err_set(err, GT_EINPUT, option,
 			  "'%s' is no node of this cluster, or no GPU of it; "
-			  "write node-0 or node-0:0-3, as gtopo show names "
+			  "write %.128s or %.128s:0-3, as gtopo show names "
 			  "nodes",
-			  entry);
+			  entry, name, name);
 }
 
 static int mark_list(const struct gt_cluster *cluster, const char *list,

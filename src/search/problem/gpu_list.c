@@ -22,7 +22,11 @@ static int gt_gpu_list_add(const struct gt_topo *topo, const char *word,
 			   uint32_t *gpus, uint32_t *n, struct gt_err *err)
 {
 	uint32_t node = gt_gpu_list_find(topo, word);
+	const char *misspelling = gt_name_misspelling(word);
 
+	if (node == GT_NONE && misspelling)
+		return gt_err_set(err, GT_EINPUT, "--gpus", "'%s': %s", word,
+				  misspelling);
 	if (node == GT_NONE)
 		return gt_err_set(err, GT_EINPUT, "--gpus",
 				  "'%s' is no GPU of this machine; write 0-3, "

@@ -257,6 +257,11 @@ static int gt_device_tree_make(struct gt_device_tree *tree, struct gt_err *err)
 	const struct gt_xml_elem *root = gt_xml_root(tree->xml);
 	int rc;
 
+	if (gt_xml_is(root, "cluster"))
+		return gt_xml_fail(root, NULL, err,
+				   "is a cluster file, where one server's "
+				   "topology is needed; name the file of one "
+				   "of its nodes");
 	if (!gt_xml_is(root, "system"))
 		return gt_xml_fail(root, NULL, err,
 				   "root element '%.64s' is not 'system': not "

@@ -52,6 +52,27 @@ int gt_name_range_parse(const char *word, struct gt_name_range *range)
 	       range->first <= range->last;
 }
 
+const char *gt_name_misspelling(const char *word)
+{
+	const char *dash = strchr(word, '-');
+	char first[GT_NAME_MAX];
+	enum gt_node_kind kind;
+	int64_t from, until;
+
+	if (!*word)
+		return "no name stands there; the list is empty, or has a "
+		       "comma too many";
+	if (strpbrk(word, " \t;"))
+		return "names have commas between and no blanks: 0,1,2";
+	if (!dash)
+		return NULL;
+	snprintf(first, sizeof(first), "%.*s", (int)(dash - word), word);
+	if (read_end(first, &kind, &from) &&
+	    read_end(dash + 1, &kind, &until) && from > until)
+		return "a range goes up, as 0-3 does";
+	return NULL;
+}
+
 /* A number alone is a GPU's. */
 static int has_number(const struct gt_node *node, const char *word)
 {

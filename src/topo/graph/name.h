@@ -29,6 +29,12 @@ struct gt_name_range {
 /* Returns 1 when the word is a number or a range of such, else 0. */
 int gt_name_range_parse(const char *word, struct gt_name_range *range);
 
+/*
+ * Returns what is wrong with the spelling of a list's word that names nothing
+ * and what to write; NULL when it is spelled as a name.
+ */
+const char *gt_name_misspelling(const char *word);
+
 /* Is this one of the node's names?  Several nodes can have the same one. */
 int gt_node_is_called(const struct gt_node *node, const char *word);
 

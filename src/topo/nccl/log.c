@@ -355,7 +355,7 @@ int gt_nccl_log_read(const char *name, const char *text, size_t len,
 {
 	struct gt_nccl_logger *logger = gt_arena_alloc(arena, sizeof(*logger));
 	struct gt_buf line = GT_BUF_INIT;
-	const char *end = text + len, *next;
+	const char *whole = text, *end = text + len, *next;
 	size_t n;
 
 	if (!logger)
@@ -380,6 +380,15 @@ int gt_nccl_log_read(const char *name, const char *text, size_t len,
 	gt_nccl_log_finish(logger);
 	if (logger->failed)
 		return gt_err_nomem(err);
+	if (!log->nlines && gt_first_char(whole, len) == '{')
+		return gt_err_set(err, GT_EINPUT, name,
+				  "is JSON, neither a topology nor a log of "
+				  "NCCL; of a plan 'gtopo show --plan' tells");
+	if (!log->nlines && len > 1 && !memcmp(whole, "\x1f\x8b", 2))
+		return gt_err_set(err, GT_EINPUT, name,
+				  "is compressed; 'zcat %.512s | gtopo nccl -' "
+				  "reads it",
+				  name);
 	if (!log->nlines)
 		return gt_err_set(err, GT_EINPUT, name,
 				  "is neither XML nor a log of NCCL; "

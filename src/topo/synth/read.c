@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/arena.h"
 #include "base/err.h"
@@ -121,22 +122,31 @@ static size_t gt_synth_word(struct gt_synth_reader *r, char word[64])
 static int gt_synth_model_find(const char *word)
 {
 	for (int i = 0; gt_synth_models[i].name; i++)
-		if (!strcmp(gt_synth_models[i].name, word))
+		if (!strcasecmp(gt_synth_models[i].name, word))
 			return i + 1;
 	return 0;
+}
+
+enum { GT_SYNTH_LIST_BYTES = 256 };
+
+static void gt_synth_list_models(char list[GT_SYNTH_LIST_BYTES])
+{
+	size_t len = 0;
+
+	for (int i = 0; gt_synth_models[i].name && len < GT_SYNTH_LIST_BYTES;
+	     i++)
+		len += (size_t)snprintf(list + len, GT_SYNTH_LIST_BYTES - len,
+					"%s%s", i ? ", " : "",
+					gt_synth_models[i].name);
 }
 
 /* A word that is no thing may be meant as a model, or as a whole machine. */
 static int gt_synth_unknown(struct gt_synth_reader *r, const char *at,
 			    const char *word)
 {
-	char models[256] = "";
-	size_t len = 0;
+	char models[GT_SYNTH_LIST_BYTES] = "";
 
-	for (int i = 0; gt_synth_models[i].name && len < sizeof(models); i++)
-		len += (size_t)snprintf(models + len, sizeof(models) - len,
-					"%s%s", i ? ", " : "",
-					gt_synth_models[i].name);
+	gt_synth_list_models(models);
 	return gt_synth_wrong(
 		r, at,
 		"'%s' is none of numa, switch, gpu, nic, nor a "
@@ -148,7 +158,7 @@ static int gt_synth_unknown(struct gt_synth_reader *r, const char *at,
 static int gt_synth_cpu_find(const char *word)
 {
 	for (int i = 0; gt_synth_cpus[i].name; i++)
-		if (!strcmp(gt_synth_cpus[i].name, word))
+		if (!strcasecmp(gt_synth_cpus[i].name, word))
 			return i + 1;
 	return 0;
 }
@@ -182,12 +192,30 @@ static int gt_synth_value(enum gt_synth_opt opt, const char *word)
 	return (int)value;
 }
 
+/* Returns the values of an option in words. */
+static const char *gt_synth_values(enum gt_synth_opt opt,
+				   char list[GT_SYNTH_LIST_BYTES])
+{
+	if (opt == GT_SYNTH_CPU)
+		return "intel, amd, arm or power";
+	if (opt == GT_SYNTH_SPEED)
+		return "Gb/s, as 400 or 2.5";
+	if (opt == GT_SYNTH_MODEL)
+		gt_synth_list_models(list);
+	else if (opt == GT_SYNTH_WIDTH)
+		return "1, 2, 4, 8 or 16";
+	else
+		snprintf(list, GT_SYNTH_LIST_BYTES, "1 to %d",
+			 gt_synth_opts[opt].max);
+	return list;
+}
+
 /* Reads one option name=value. */
 static int gt_synth_option(struct gt_synth_reader *r,
 			   struct gt_synth_item *item)
 {
 	const char *at = r->at, *value;
-	char name[64], word[64];
+	char name[64], word[64], list[GT_SYNTH_LIST_BYTES] = "";
 	int opt = 0;
 
 	gt_synth_word(r, name);
@@ -203,8 +231,9 @@ static int gt_synth_option(struct gt_synth_reader *r,
 	gt_synth_word(r, word);
 	item->opts[opt] = gt_synth_value((enum gt_synth_opt)opt, word);
 	if (!item->opts[opt])
-		return gt_synth_wrong(r, value, "'%s' is no value of '%s'",
-				      word, name);
+		return gt_synth_wrong(
+			r, value, "'%s' is no value of '%s', which is %s", word,
+			name, gt_synth_values((enum gt_synth_opt)opt, list));
 	return GT_OK;
 }
 
