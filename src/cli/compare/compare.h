@@ -39,7 +39,8 @@ struct gt_compare_side {
 	uint32_t ranks;
 	uint32_t n;
 	struct gt_compare_row *rows;
-	uint32_t nphases; /* of a job's report; the whole step is the last two */
+	uint32_t
+		nphases; /* of a job's report; the whole step is the last two */
 	struct gt_compare_phase *phases;
 };
 
