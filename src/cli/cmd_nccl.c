@@ -178,6 +178,16 @@ static int nccl_graph(struct nccl_run *run, const struct gt_xml *xml,
 	return rc;
 }
 
+/* The rank of a GPU; numbers, in whose order ranks are, may have gaps. */
+static uint32_t find_rank(const struct gt_topo *topo, uint32_t gpu)
+{
+	uint32_t rank = 0;
+
+	while (gt_topo_gpu(topo, rank) != gpu)
+		rank++;
+	return rank;
+}
+
 /* Find what NCCL would choose on the machine of --topo; no machine, none. */
 static int choose_rings(struct nccl_run *run, struct gt_nccl_set *rings,
 			struct gt_err *err)
@@ -194,11 +204,8 @@ static int choose_rings(struct nccl_run *run, struct gt_nccl_set *rings,
 				    err);
 	}
 	for (uint32_t i = 0; !rc && i < rings->nchannels * rings->ngpus; i++)
-		rings->orders[i] =
-			(uint32_t)gt_topo_node(
-				topo,
-				gt_nccl_system_gpu(system, rings->orders[i]))
-				->dev;
+		rings->orders[i] = find_rank(
+			topo, gt_nccl_system_gpu(system, rings->orders[i]));
 	gt_nccl_system_free(system);
 	gt_topo_free(topo);
 	return rc;

@@ -391,3 +391,15 @@ said = json.loads(sys.argv[1])
 value, bound = said["busbw_gbs"], said["bound"]["busbw_gbs"]
 assert bound == 384 and 0.95 * bound <= value <= bound and said["bound"]["proven"], (value, bound)' "$out"
 }
+
+@test "more than 1024 GPUs: a copy of a file is as the file, a wrong GPU is no node's" {
+	cp "$xml/dgx-h100.xml" good.xml
+	cp good.xml copy.xml
+	sick copy.xml >c.xml
+	run_split gtopo search -o plan c.xml
+	[ "$status" -eq 0 ]
+	[[ $err == *"node 'gpu117' of copy.xml: 'gtopo diff good.xml copy.xml' tells no difference; "* ]]
+	run_split gtopo search --gpus 0,99 c.xml
+	[ "$status" -eq 2 ]
+	[[ $err == *"'99' is no GPU of this machine"*"which gtopo paths shows" ]]
+}

@@ -100,6 +100,18 @@ static const struct gt_cluster_port *find_port(
 	return NULL;
 }
 
+/* Are the same ports in the networks of both, on the same rails? */
+static int has_ports(const struct gt_cluster_kind *kind,
+		     const struct gt_cluster_kind *norm)
+{
+	uint32_t n = norm->ports[GT_FABRIC_NET].n;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (!find_port(kind, norm, i))
+			return 0;
+	return kind->ports[GT_FABRIC_NET].n == n;
+}
+
 /* Append which of the norm's ports are not in the kind's network. */
 static void put_ports(const struct gt_cluster_kind *kind,
 		      const struct gt_cluster_kind *norm, struct gt_buf *out)
@@ -120,7 +132,23 @@ static void put_ports(const struct gt_cluster_kind *kind,
 	gt_buf_puts(out, n ? " of the network" : "other ports in the network");
 }
 
-/* The first difference between two files; "" where there is none to tell. */
+/* Append what tells nodes from the norm's by a difference of their files. */
+static void put_files(const struct gt_cluster_kind *kind,
+		      const struct gt_cluster_kind *norm,
+		      const struct gt_buf *first, struct gt_buf *out)
+{
+	if (!first->len && has_ports(kind, norm)) {
+		gt_buf_printf(out, "'gtopo diff %s %s' tells no difference",
+			      norm->file, kind->file);
+	} else if (!first->len) {
+		put_ports(kind, norm, out);
+	} else {
+		gt_buf_printf(out, "%s ('gtopo diff %s %s' tells what is less)",
+			      first->text, norm->file, kind->file);
+	}
+}
+
+/* The first difference between two files; "" where there is none. */
 static int put_first(const char *norm, const char *file, struct gt_arena *arena,
 		     struct gt_buf *out, struct gt_err *err)
 {
@@ -144,6 +172,8 @@ static int put_first(const char *norm, const char *file, struct gt_arena *arena,
 	gt_device_tree_free(a);
 	gt_device_tree_free(b);
 	/* A file that has gone since leaves the rest to be told. */
+	if (rc && rc != GT_ESYS)
+		gt_buf_puts(out, "it cannot be read again");
 	return rc == GT_ESYS ? gt_err_set(err, rc, why.where, "%s", why.text)
 			     : GT_OK;
 }
@@ -152,20 +182,20 @@ static int put_lack(const struct gt_cluster_kind *kind,
 		    const struct gt_cluster_kind *norm, struct gt_arena *arena,
 		    struct gt_buf *out, struct gt_err *err)
 {
-	size_t before;
-	int rc;
+	struct gt_buf first = GT_BUF_INIT;
+	int rc = GT_OK;
 
-	if (!strcmp(gt_topo_digest(kind->topo), gt_topo_digest(norm->topo))) {
+	if (!strcmp(kind->file, norm->file)) {
 		gt_buf_puts(out, ": ");
 		put_ports(kind, norm, out);
 		return GT_OK;
 	}
 	gt_buf_printf(out, " of %s: ", kind->file);
-	before = out->len;
-	rc = put_first(norm->file, kind->file, arena, out, err);
-	gt_buf_printf(out, "%s'gtopo diff %s %s' tells what is less%s",
-		      out->len > before ? " (" : "", norm->file, kind->file,
-		      out->len > before ? ")" : "");
+	if (strcmp(gt_topo_digest(kind->topo), gt_topo_digest(norm->topo)))
+		rc = put_first(norm->file, kind->file, arena, &first, err);
+	put_files(kind, norm, &first, out);
+	out->failed |= first.failed;
+	gt_buf_release(&first);
 	return rc;
 }
 

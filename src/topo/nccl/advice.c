@@ -331,7 +331,7 @@ static const char *gt_nccl_order_words(struct gt_nccl_adviser *adviser,
 	return words ? words : "";
 }
 
-/* Compares the orders of a job on all GPUs, rank r on the one of number r. */
+/* Compares the orders of a job on all GPUs, ranks in order of these. */
 static void gt_nccl_advise_orders(struct gt_nccl_adviser *adviser,
 				  const struct gt_nccl_set *rings)
 {
@@ -360,7 +360,7 @@ static void gt_nccl_advise_orders(struct gt_nccl_adviser *adviser,
 			gt_nccl_order_words(adviser, ring, rings->ngpus),
 			gt_nccl_order_words(adviser, rings->orders,
 					    rings->ngpus)),
-		"see whether rank r is on the GPU of number r, as "
+		"see whether ranks are on GPUs in order of numbers, as "
 		"CUDA_VISIBLE_DEVICES may have it otherwise; else compare what "
 		"NCCL_TOPO_DUMP_FILE had it write with the file: gtopo diff");
 }
