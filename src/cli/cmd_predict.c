@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "cli/common/opt.h"
+#include "cli/common/reference.h"
 #include "cli/predict/predict.h"
 #include "cli/run/parse.h"
 #include "plan/check/check.h"
@@ -82,7 +83,9 @@ static int cmd_predict(const struct gt_cmd_args *args, struct gt_err *err)
 				  "-b '%" PRIu64 "' is larger than -e "
 				  "'%" PRIu64 "'",
 				  opts->begin_bytes, opts->end_bytes);
-	rc = gt_plan_read(args->operands[0], &plan, err);
+	rc = gt_reference_no_plan(args->operands[0], err);
+	if (!rc)
+		rc = gt_plan_read(args->operands[0], &plan, err);
 	if (rc)
 		return rc;
 	rc = gt_plan_check(plan, err);

@@ -159,7 +159,7 @@ mean 'dgx-h100'?"
 	run_split gtopo show dgx-h100.xml
 	want 2 "gtopo show: dgx-h100.xml: there is no such file; of the \
 reference machine leave out '.xml': 'dgx-h100'"
-	for cmd in verify steps run; do
+	for cmd in verify steps predict run; do
 		run_split gtopo $cmd dgx-1v
 		want 2 "gtopo $cmd: dgx-1v: is a machine, where a plan is \
 needed; 'gtopo search -o plan.json dgx-1v' makes one"
