@@ -29,9 +29,9 @@ verdict "words of options, in both spellings" "$(
 	offers 'allreduce allgather alltoall' search --coll all
 	offers '--algo=ring' search --algo=r)"
 verdict "reference machines and files" "$(
-	offers 'dgx-1v dgx-2 dgx-a100 dgx-b200 dgx-h100 dgx-superpod-h100 :files' \
-		health --expect dgx
-	offers 'mi250x mi300x :files' show mi
+	offers 'dgx-h100 :files' health --expect dgx-h
+	offers 'dgx-spark dgx-superpod-h100 :files' health --expect dgx-s
+	offers 'mi250x mi300x mixed-h100-a100 :files' show mi
 	offers ':files' lint -o '')"
 verdict "rules and words behind a comma" "$(
 	offers 'acs,iommu' lint --ignore acs,io
