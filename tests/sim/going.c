@@ -623,34 +623,11 @@ static int job_run(uint64_t seed, int verbose)
 
 int main(int argc, char **argv)
 {
-	uint64_t first = 1, n = 1000, bad = 0, most_bad = UINT64_MAX, seed;
-	struct timespec begin, end;
-	int verbose = 0, c;
-	double s;
+	int rc;
 
-	while ((c = getopt(argc, argv, "fn:s:v")) != -1) {
-		if (c == 'n')
-			n = strtoull(optarg, NULL, 0);
-		else if (c == 's')
-			first = strtoull(optarg, NULL, 0);
-		else if (c == 'f')
-			most_bad = 1;
-		else if (c == 'v')
-			verbose = 1;
-		else
-			return 2;
-	}
 	report = fdopen(dup(STDOUT_FILENO), "w");
 	if (!report || !freopen("/dev/null", "w", stdout))
 		return 2;
-	clock_gettime(CLOCK_MONOTONIC, &begin);
-	for (seed = first; seed < first + n && bad < most_bad; seed++)
-		bad += (uint64_t)job_run(seed, verbose);
-	clock_gettime(CLOCK_MONOTONIC, &end);
-	s = (double)(end.tv_sec - begin.tv_sec) +
-	    (double)(end.tv_nsec - begin.tv_nsec) / 1e9;
-	fprintf(report, "%llu worlds, %.0f a second, %llu bad\n",
-		(unsigned long long)(seed - first), (double)(seed - first) / s,
-		(unsigned long long)bad);
-	return fclose(report) || bad != 0;
+	rc = sim_seeds(argc, argv, report, job_run);
+	return fclose(report) ? 1 : rc;
 }

@@ -369,31 +369,5 @@ static int job_run(uint64_t seed, int verbose)
 
 int main(int argc, char **argv)
 {
-	uint64_t first = 1, n = 1000, done = 0, bad = 0;
-	struct timespec begin, end;
-	int verbose = 0, first_only = 0, c;
-	double s;
-
-	while ((c = getopt(argc, argv, "fn:s:v")) != -1) {
-		if (c == 'n')
-			n = strtoull(optarg, NULL, 0);
-		else if (c == 's')
-			first = strtoull(optarg, NULL, 0);
-		else if (c == 'v')
-			verbose = 1;
-		else if (c == 'f')
-			first_only = 1;
-		else
-			return 2;
-	}
-	clock_gettime(CLOCK_MONOTONIC, &begin);
-	for (; done < n && !(bad && first_only); done++)
-		bad += (uint64_t)job_run(first + done, verbose);
-	clock_gettime(CLOCK_MONOTONIC, &end);
-	s = (double)(end.tv_sec - begin.tv_sec) +
-	    (double)(end.tv_nsec - begin.tv_nsec) / 1e9;
-	printf("%llu worlds, %.0f a second, %llu bad\n",
-	       (unsigned long long)done, (double)done / s,
-	       (unsigned long long)bad);
-	return bad != 0;
+	return sim_seeds(argc, argv, stdout, job_run);
 }

@@ -18,6 +18,7 @@
 #include <poll.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 
@@ -134,5 +135,13 @@ int sim_shutdown(int fd);
 int sim_close(int fd);
 int sim_error_of(int fd);
 int sim_name(int fd, int peer, struct sockaddr *name, socklen_t *len);
+
+/*
+ * seeds.c: run worlds of -n seeds from -s on, with -f until one is bad, each
+ * told of with -v; `run` returns 1 for a bad one.  Returns the exit status; the
+ * report gets a line at the end.
+ */
+int sim_seeds(int argc, char **argv, FILE *report,
+	      int (*run)(uint64_t seed, int verbose));
 
 #endif
