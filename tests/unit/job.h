@@ -7,9 +7,11 @@
 
 #include "unit/test.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +26,8 @@ enum { JOB_MOST = 16 };
 struct job {
 	struct gt_world_config config;
 	uint32_t size;
+	_Atomic uint32_t *arrivals; /* at gates; shared by the processes */
+	uint32_t gates;             /* that this process has come to */
 	pid_t pids[JOB_MOST];
 	int status[JOB_MOST]; /* of a signal: 128 and its number */
 	int64_t took_ns;
@@ -32,10 +36,31 @@ struct job {
 /* 0 or a negative enum gt_code; what failed goes to standard error. */
 typedef int job_part(struct gt_world *world, struct gt_err *err);
 
+/* The one that runs, for its parts. */
+static struct job *job_now;
+
+/*
+ * Waits until all processes have come.  A meeting of the world does not do
+ * that: who leaves it first may end the world while others are still in it,
+ * and then it has failed for these.
+ */
+static inline void job_gate(struct job *job)
+{
+	uint32_t wanted = ++job->gates * job->size;
+
+	atomic_fetch_add(job->arrivals, 1);
+	while (atomic_load(job->arrivals) < wanted)
+		usleep(200);
+}
+
 static inline void job_prepare(struct job *job, uint32_t size,
 			       int64_t timeout_ns, const char *address)
 {
 	memset(job, 0, sizeof(*job));
+	job->arrivals =
+		mmap(NULL, sizeof(*job->arrivals), PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true(job->arrivals != MAP_FAILED);
 	job->size = size;
 	job->config.size = size;
 	job->config.timeout_ns = timeout_ns;
@@ -68,6 +93,7 @@ static inline void job_child(struct job *job, uint32_t rank, job_part *part)
 	if (rank)
 		close(job->config.listen_fd);
 	rc = gt_world_open(&job->config, &world, &err);
+	job_gate(job);
 	if (!rc) {
 		rc = part(world, &err);
 		gt_world_close(world);
@@ -80,6 +106,7 @@ static inline void job_child(struct job *job, uint32_t rank, job_part *part)
 static inline void job_start(struct job *job, job_part *part)
 {
 	fflush(NULL);
+	job_now = job;
 	for (uint32_t r = 0; r < job->size; r++) {
 		job->pids[r] = fork();
 		assert_true(job->pids[r] >= 0);
@@ -101,6 +128,7 @@ static inline void job_wait(struct job *job)
 						   : 128 + WTERMSIG(status);
 	}
 	job->took_ns = gt_clock_ns() - job->took_ns;
+	munmap(job->arrivals, sizeof(*job->arrivals));
 }
 
 #endif

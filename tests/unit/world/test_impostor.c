@@ -205,6 +205,7 @@ static void test_round_nobody_came_to(void **state)
 	(void)state;
 	job_prepare(&job, 2, 40 * TEST_SECOND_NS, "127.0.0.1");
 	own = dup(job.config.listen_fd);
+	job.size = 1;
 	job.pids[0] = fork();
 	if (!job.pids[0])
 		job_child(&job, 1, part_nothing);
@@ -216,7 +217,6 @@ static void test_round_nobody_came_to(void **state)
 	}
 	impostor_listen(&wire, GT_FRAME_PART, &frame);
 	assert_true(gt_wire_flush(&wire));
-	job.size = 1;
 	job_wait(&job);
 	assert_int_equal(job.status[0], 3);
 	gt_wire_close(&wire);

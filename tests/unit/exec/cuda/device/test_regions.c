@@ -333,6 +333,7 @@ static int part_misses(struct gt_world *processes, struct gt_err *err)
 
 	open_world(processes, 1);
 	assert_int_equal(grow(SMALL, 0, err), 0);
+	job_gate(job_now);
 	world.exchanges_nothing = world.engine.group.self == 1;
 	gt_err_init(err);
 	assert_int_equal(grow(LARGE, 1, err), GT_ESYS);
