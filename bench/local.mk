@@ -14,7 +14,7 @@ noinst_PROGRAMS += %D%/errors
 # The race needs GPUs to run, not to be built; it looks for NCCL by itself.
 if HAVE_CUDA
 noinst_PROGRAMS += %D%/beside %D%/ceiling %D%/messages %D%/overlap \
-	%D%/vs-nccl
+	%D%/vs-nccl %D%/vs-self
 %C%_beside_SOURCES = %D%/beside.c %D%/beside.h %D%/beside_kernels.cu \
 	%D%/blas.c %D%/blas.h %D%/quantile.c %D%/quantile.h
 %C%_beside_LDADD = $(gtopo_LDADD)
@@ -25,6 +25,9 @@ noinst_PROGRAMS += %D%/beside %D%/ceiling %D%/messages %D%/overlap \
 %C%_vs_nccl_SOURCES = %D%/vs-nccl.c %D%/nccl.c %D%/nccl.h \
 	%D%/graph.c %D%/graph.h %D%/quantile.c %D%/quantile.h
 %C%_vs_nccl_LDADD = $(gtopo_LDADD)
+%C%_vs_self_SOURCES = %D%/vs-self.c %D%/self.c %D%/self.h \
+	%D%/quantile.c %D%/quantile.h
+%C%_vs_self_LDADD = $(gtopo_LDADD)
 %C%_overlap_SOURCES = %D%/overlap.c %D%/overlap.h %D%/overlap_check.c \
 	%D%/overlap_job.c %D%/overlap_load.c %D%/overlap_model.c \
 	%D%/overlap_options.c %D%/overlap_print.c \

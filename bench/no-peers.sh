@@ -1,7 +1,8 @@
 #!/bin/bash
 # GPUs that do not reach each other, or are made to: no-peers.sh BUILD RESULTS
 #
-# BUILD is the build tree, with gtopo and bench/. Into the folder RESULTS go
+# BUILD is the build tree, or a folder where gtopo, ceiling and vs-nccl lie. Into
+# the folder RESULTS go
 #
 # ceiling.json    what the machine carries out to its host's memory and in
 # default.json    the race with NCCL (bench/vs-nccl), NCCL_P2P_DISABLE=1
@@ -10,21 +11,24 @@
 #                 which the thresholds of src/exec/cuda/tuning.c should come
 # table.txt       the best NCCL of both races over gtopo, for each row
 #
-# GTOPO_NCCL names NCCL, SECONDS_EACH (200) is the limit of each race. Needs jq for the table.
+# GTOPO_NCCL names NCCL, SECONDS_EACH (200) is the limit of each race. Needs jq
+# for the table.
 set -eu
 build=$1 out=$2
 limit=${SECONDS_EACH:-200}
+bench=$build/bench
+[ -d "$bench" ] || bench=$build
 mkdir -p "$out"
 export GTOPO_P2P=off NCCL_P2P_DISABLE=1 NCCL_NVLS_ENABLE=0
 gpus=$(nvidia-smi -L | grep -c '^GPU')
 
-"$build/bench/ceiling" >"$out/ceiling.json"
+"$bench/ceiling" >"$out/ceiling.json"
 "$build/gtopo" detect -o "$out/machine.xml"
 "$build/gtopo" search --algo ring --gpus "$(seq -s, 0 $((gpus - 1)))" \
 	"$out/machine.xml" >"$out/plan.json"
-"$build/bench/vs-nccl" -e 256M -t "$limit" "$out/plan.json" \
+"$bench/vs-nccl" -e 256M -t "$limit" "$out/plan.json" \
 	>"$out/default.json" || echo "default: status $?" >&2
-NCCL_SHM_USE_CUDA_MEMCPY=1 "$build/bench/vs-nccl" -b 64K -e 256M -t "$limit" \
+NCCL_SHM_USE_CUDA_MEMCPY=1 "$bench/vs-nccl" -b 64K -e 256M -t "$limit" \
 	"$out/plan.json" >"$out/memcpy.json" || echo "memcpy: status $?" >&2
 timeout "$limit" "$build/gtopo" tune --coll all -e 256M -f 4 \
 	-o "$out/tuned.json" "$out/plan.json" || echo "tune: status $?" >&2

@@ -43,7 +43,7 @@ if [ -z "$GTOPO_NCCL" ]; then
 fi
 export GTOPO_NCCL
 
-words= tests=0 passed=0 failed=0 skipped=0
+words= prefix= tests=0 passed=0 failed=0 skipped=0
 say() {
 	echo "$1" | tee -a "$out/checks.txt"
 }
@@ -64,9 +64,9 @@ left_out() { # NAME
 }
 
 # check SECONDS NAME STATUS COMMAND...: the status and, if $words is set, the
-# words it must print.
+# words it must print.  Before the name comes $prefix.
 check() {
-	local seconds=$1 name=$2 want=$3 begin=$SECONDS status
+	local seconds=$1 name=$prefix$2 want=$3 begin=$SECONDS status
 	shift 3
 	if left_out "$name"; then
 		result skip "$name" "left out"

@@ -16,10 +16,20 @@ check_PROGRAMS += %D%/face %D%/library %D%/matrix
 %C%_face_LDFLAGS = $(AM_LDFLAGS) -Wl,-rpath,$(abs_top_builddir)
 %C%_matrix_SOURCES = %D%/matrix.c %D%/matrix.h %D%/matrix_bits.c
 %C%_matrix_LDADD = $(gtopo_LDADD)
-cli_tests += %D%/run.sh
+cli_tests += %D%/machine_cases.sh %D%/run.sh
+
+gpu_programs = %D%/face %D%/library %D%/matrix %D%/xid \
+	tests/verbs/libsoftverbs.so
 endif
-EXTRA_DIST += %D%/run.sh %D%/blocks.sh %D%/clients.py %D%/clients.sh \
+
+# What a GPU machine needs, as an archive; machine.sh in it says the rest.
+gpu-bundle: all $(gpu_programs)
+	$(AM_V_at)bash $(top_srcdir)/%D%/bundle.sh . $(top_srcdir)
+.PHONY: gpu-bundle
+
+EXTRA_DIST += %D%/run.sh %D%/blocks.sh %D%/bundle.sh %D%/clients.py \
+	%D%/clients.sh \
 	%D%/face_torch.py %D%/frame.sh \
-	%D%/library.sh \
+	%D%/library.sh %D%/machine.sh %D%/machine_cases.sh \
 	%D%/process.sh %D%/processes.sh %D%/race.sh %D%/shared.sh \
 	%D%/staged.sh %D%/verbs.sh %D%/xid.sh %D%/xid_cases.sh

@@ -43,5 +43,8 @@ part processes_checks
 part staged_checks
 part verbs_checks
 part launcher_checks
-[ -z "$full" ] || part long_checks
+if [ -n "$full" ]; then
+	[ "$gpus" -ge 4 ] || part shared_several
+	part long_checks
+fi
 finish

@@ -105,6 +105,23 @@ shared_face() {
 	done
 }
 
+# Several GPUs, and more ranks than that, which share them.
+shared_several() {
+	local n
+	export CUDA_DEVICE_MAX_CONNECTIONS=32
+	prefix="shared: "
+	for n in 4 8; do
+		check 60 "all types, operators, counts on $n" 0 \
+			"$matrix" check "$n" 55
+		check 60 "stopped ranks of $n are named" 0 "$matrix" fault "$n" 55
+		blocks_of "$n"
+		check 100 "sums of $n, bit by bit" 0 "$matrix" bits "$n" 95
+	done
+	[ -z "$dgx" ] || shared_processes
+	prefix=
+	unset CUDA_DEVICE_MAX_CONNECTIONS
+}
+
 # One GPU: what ranks that share it can show, which is everything but times.
 shared() {
 	local n share way
