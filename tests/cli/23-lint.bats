@@ -41,7 +41,7 @@ cases=$GTOPO_SRC/tests/cases/lint
 	echo '{"schema": "gtopo.plan/1"}' >plan.json
 	run_split gtopo lint plan.json
 	want 1 ""
-	[[ "$out" == "plan.json: error: is JSON, not XML; "*" [xml]" ]]
+	[[ "$out" == "plan.json: error: is a plan; "*" [xml]" ]]
 	[ "$(gtopo lint --fix plan.json 2>/dev/null)" = "$(<plan.json)" ]
 }
 
