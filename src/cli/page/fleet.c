@@ -180,10 +180,12 @@ static void put_alike(struct gt_page *page, const struct gt_json *groups,
 	}
 }
 
+/* Views of servers that differ; `like` says what each has. */
 static int view_groups(struct gt_page *page, const struct gt_json *groups,
-		       uint32_t n, struct gt_err *err)
+		       uint32_t n, const struct gt_page_view *like,
+		       struct gt_err *err)
 {
-	struct gt_page_view view = {.is_short = 1};
+	struct gt_page_view view = *like;
 	uint32_t views = 0;
 	struct gt_json object;
 	struct group group;
@@ -202,6 +204,31 @@ static int view_groups(struct gt_page *page, const struct gt_json *groups,
 		views++;
 	}
 	return rc;
+}
+
+/*
+ * One server that is compared with what is expected is what the page is about,
+ * and what a plan is of; of a fleet it is the norm.
+ */
+static int view_servers(struct gt_page *page, const struct gt_page_fleet *ask,
+			const struct gt_json *groups, uint32_t n,
+			struct gt_page_view *norm, struct gt_err *err)
+{
+	const struct gt_page_view whole = {.plan = ask->plan},
+				  brief = {.is_short = 1};
+	uint32_t before = page->nviews;
+	int rc;
+
+	if (!ask->expected || ask->nfiles > 2) {
+		rc = gt_page_view(page, norm, err);
+		return rc ? rc : view_groups(page, groups, n, &brief, err);
+	}
+	rc = view_groups(page, groups, n, &whole, err);
+	if (page->nviews > before) {
+		norm->is_short = 1;
+		norm->plan = NULL;
+	}
+	return rc ? rc : gt_page_view(page, norm, err);
 }
 
 static int put_fleet(struct gt_page *page, const struct gt_page_fleet *ask,
@@ -231,8 +258,7 @@ static int put_fleet(struct gt_page *page, const struct gt_page_fleet *ask,
 		}
 	gt_page_end(page);
 	norm.what = ask->expected ? "what is expected" : "the norm";
-	rc = gt_page_view(page, &norm, err);
-	return rc ? rc : view_groups(page, &groups, n, err);
+	return view_servers(page, ask, &groups, n, &norm, err);
 }
 
 int gt_page_fleet(struct gt_page *page, const struct gt_page_fleet *ask,
