@@ -281,6 +281,17 @@ reducescatter|broadcast|reduce|alltoall|gather|scatter|sendrecv|all"
 	[ ! -e sum ]
 }
 
+@test "too few bytes for an element a rank are told" {
+	ring=$GTOPO_SRC/tests/cases/plan/good/ring4/plan.json
+	small="gtopo run --device host -n 1 -w 0 -b 8 $ring"
+	run_split $small -e 8 --coll allgather
+	want 0 "gtopo run: -e '8' is less than an element for each of 4 ranks, 16 bytes: collectives that divide bytes among ranks move none"
+	run_split $small -e 16 --coll allgather
+	want 0 ""
+	run_split $small -e 8 --coll allreduce
+	want 0 ""
+}
+
 @test "a topology is no plan, and a plan no topology" {
 	ring=$GTOPO_SRC/tests/cases/plan/good/ring4/plan.json
 	xml=$GTOPO_SRC/share/xml/dgx-1v.xml
