@@ -113,6 +113,13 @@ page says so, and shows the others" page fleet.html node0?.xml
 		grep -c '<legend>channels</legend>')" -eq 1 ]
 	[ "$(sed -n '/<h2>pcie-8gpu.xml/,$p' one.html |
 		grep -c '<legend>channels</legend>')" -eq 0 ]
+	# What is expected is no server that is as expected.
+	! grep -q '<h3 class="good">' one.html
+	cp "$xml/pcie-8gpu.xml" well.xml
+	page two.html --expect "$xml/pcie-8gpu.xml" sick.xml well.xml
+	[ "$(grep -A1 '<h3 class="good">' two.html)" = \
+		'<h3 class="good">1 as expected</h3>
+<p class="files">well</p>' ]
 	# One that is as expected is shown as such, with its plan.
 	page same.html --plan sick.json --expect ./sick.xml sick.xml
 	[ "$(grep -c '<legend>channels</legend>' same.html)" -eq 1 ]

@@ -55,23 +55,25 @@ static const char *file_of(const struct group *group, uint32_t i)
 	return text;
 }
 
-/* Names the servers of a group as schedulers do, "node[001-036,038]". */
-static void put_files(struct gt_page *page, const struct group *group)
+/*
+ * Names the servers of a group as schedulers do, "node[001-036,038]", but for
+ * the first few.
+ */
+static void put_files(struct gt_page *page, const struct group *group,
+		      uint32_t first)
 {
-	const char **files =
-		gt_arena_array(page->arena, group->nfiles, sizeof(*files));
+	uint32_t n = group->nfiles - first;
+	const char **files = gt_arena_array(page->arena, n, sizeof(*files));
 	struct gt_buf list = GT_BUF_INIT;
-	const char **names =
-		gt_arena_array(page->arena, group->nfiles, sizeof(*names));
+	const char **names = gt_arena_array(page->arena, n, sizeof(*names));
 	int is_named = 0;
 
-	for (uint32_t i = 0; files && i < group->nfiles; i++)
-		files[i] = file_of(group, i);
+	for (uint32_t i = 0; files && i < n; i++)
+		files[i] = file_of(group, first + i);
 	if (files && names)
-		is_named = gt_name_list_of_files(page->arena, files,
-						 group->nfiles, names);
+		is_named = gt_name_list_of_files(page->arena, files, n, names);
 	if (is_named)
-		gt_name_list_add(page->arena, names, group->nfiles, &list);
+		gt_name_list_add(page->arena, names, n, &list);
 	page->out->failed |= !is_named || list.failed;
 	gt_buf_puts(page->out, "<p class=\"files\">");
 	gt_html_text(page->out, list.len ? list.text : "");
@@ -130,7 +132,7 @@ static void put_group(struct gt_page *page, const struct gt_json *object,
 		return;
 	gt_buf_printf(page->out, "<h3 class=\"bad\">%u differ%s</h3>\n",
 		      group->nfiles, group->nfiles == 1 ? "s" : " alike");
-	put_files(page, group);
+	put_files(page, group, 0);
 	put_bounds(object, nnodes, page->out);
 	gt_table(&table, &group->findings, page->out);
 }
@@ -160,10 +162,14 @@ static void note_unread(struct gt_page *page, const struct group *group)
 	gt_buf_printf(page->unread, "%s\n", text);
 }
 
-/* Appends how many servers are as they should be, and which. */
+/*
+ * Appends how many servers are as they should be, and which; what is expected
+ * is the first file, and none of them.
+ */
 static void put_alike(struct gt_page *page, const struct gt_json *groups,
 		      uint32_t n, int expected)
 {
+	uint32_t first = expected ? 1 : 0;
 	struct gt_json object;
 	struct group group;
 
@@ -174,9 +180,12 @@ static void put_alike(struct gt_page *page, const struct gt_json *groups,
 			page->ndiffer += group.nfiles;
 			continue;
 		}
+		if (group.nfiles <= first)
+			continue;
 		gt_buf_printf(page->out, "<h3 class=\"good\">%u as %s</h3>\n",
-			      group.nfiles, expected ? "expected" : "the norm");
-		put_files(page, &group);
+			      group.nfiles - first,
+			      expected ? "expected" : "the norm");
+		put_files(page, &group, first);
 	}
 }
 
