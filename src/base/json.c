@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "base/file.h"
+#include "base/kind.h"
 #include "base/rat.h"
 #include "base/utf8.h"
 
@@ -89,9 +90,8 @@ int gt_json_parse(const char *name, const char *text, size_t len,
 	if (rc)
 		return rc;
 	if (gt_first_char(text, len) == '<')
-		return gt_err_set(err, GT_EINPUT, name,
-				  "is XML, not JSON; 'gtopo search' makes a "
-				  "plan of a topology");
+		return gt_err_set(err, GT_EINPUT, name, "%s",
+				  gt_kind_of_xml(text, len));
 	/*
 	 * Out of memory, jansson often reports bad syntax; malloc() sets errno.
 	 */

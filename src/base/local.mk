@@ -25,6 +25,8 @@ gtopo_core_sources += \
 	%D%/json.h \
 	%D%/json_writer.c \
 	%D%/json_writer.h \
+	%D%/kind.c \
+	%D%/kind.h \
 	%D%/must.c \
 	%D%/must.h \
 	%D%/rat.c \

@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "base/file.h"
+#include "base/kind.h"
 #include "base/xml_doc.h"
 
 enum {
@@ -256,10 +257,8 @@ int gt_xml_parse(const char *name, const char *text, size_t len,
 	memcpy(xml->text, text, len);
 	rc = gt_xml_sane(xml, err);
 	if (!rc && gt_first_char(text, len) == '{')
-		rc = gt_err_set(
-			err, GT_EINPUT, name,
-			"is JSON, not XML; 'gtopo show --plan', verify, "
-			"predict, run and export take a plan");
+		rc = gt_err_set(err, GT_EINPUT, name, "%s",
+				gt_kind_of_json(text, len));
 	if (!rc)
 		rc = gt_xml_run(xml, err);
 	if (rc)

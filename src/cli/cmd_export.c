@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/common/opt.h"
+#include "cli/run/parse.h"
 #include "plan/check/check.h"
 #include "plan/interop/export.h"
 #include "plan/ir/plan.h"
@@ -22,6 +23,7 @@
 #include "topo/interop/interop.h"
 
 struct gt_export_opts {
+	const char *plan;
 	int to; /* -1: not said */
 	const char *map;
 };
@@ -49,6 +51,8 @@ enum {
 };
 
 static const struct gt_opt gt_export_opts[] = {
+	{GT_OPT_TEXT, 0, "plan", "FILE", offsetof(struct gt_export_opts, plan),
+	 "the plan; it may be an operand instead", 0, 0},
 	{GT_OPT_WORD, 0, "to",
 	 "nccl-graph|msccl|mscclpp|dot|slurm-topology|slurm-topology-yaml|"
 	 "k8s-labels|nccl-tuner|vm",
@@ -150,8 +154,11 @@ static int gt_export_plan(const struct gt_cmd_args *args, struct gt_buf *out,
 {
 	const struct gt_export_opts *opts = args->opts;
 	struct gt_plan *plan;
-	int rc = gt_plan_read(args->operands[0], &plan, err);
+	const char *file;
+	int rc = gt_run_parse_plan(args, opts->plan, &file, err);
 
+	if (!rc)
+		rc = gt_plan_read(file, &plan, err);
 	if (rc)
 		return rc;
 	rc = gt_plan_need_even(plan, "gtopo export", err);
@@ -226,17 +233,36 @@ static int export_vm(const struct gt_cmd_args *args, struct gt_buf *out,
 	return rc;
 }
 
-static int cmd_export(const struct gt_cmd_args *args, struct gt_err *err)
+/* What is no plan is an operand. */
+static int check_options(const struct gt_cmd_args *args, struct gt_err *err)
 {
 	const struct gt_export_opts *opts = args->opts;
-	struct gt_buf out = GT_BUF_INIT;
-	int rc;
 
 	if (opts->to < 0)
 		return gt_err_set(err, GT_EINPUT, NULL, "--to is missing");
 	if (opts->map && opts->to != GT_EXPORT_VM)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--map '%s' is for --to vm", opts->map);
+	if (opts->to < GT_EXPORT_PLANS)
+		return GT_OK;
+	if (opts->plan)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--plan '%s': this format is not of a plan",
+				  opts->plan);
+	if (!args->noperands)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "FILE is missing; see 'gtopo help export'");
+	return GT_OK;
+}
+
+static int cmd_export(const struct gt_cmd_args *args, struct gt_err *err)
+{
+	const struct gt_export_opts *opts = args->opts;
+	struct gt_buf out = GT_BUF_INIT;
+	int rc = check_options(args, err);
+
+	if (rc)
+		return rc;
 	if (opts->to == GT_EXPORT_VM)
 		rc = export_vm(args, &out, err);
 	else if (opts->to < GT_EXPORT_PLANS)
@@ -251,8 +277,7 @@ static int cmd_export(const struct gt_cmd_args *args, struct gt_err *err)
 const struct gt_cmd gt_cmd_export = {
 	.name = "export",
 	.summary = "write a plan or a cluster in the format of another program",
-	.operands = "FILE",
-	.operands_min = 1,
+	.operands = "[FILE]",
 	.takes_machines = 1,
 	.operands_max = 1,
 	.opts = gt_export_opts,

@@ -332,6 +332,7 @@ static int gt_health_look(struct gt_health *health, struct gt_err *err)
 	if (*health->host)
 		health->lint.host = health->host;
 	gt_lint_leave_out(&health->lint, ignored);
+	gt_lint_sort(&health->lint);
 	rc = gt_health_compare(health, err);
 	if (!rc)
 		rc = gt_health_miss_gpus(health, err);

@@ -44,6 +44,12 @@ static const struct gt_opt gt_lint_opts[] = {
 	GT_OPT_END,
 };
 
+/* A file that was told of, for nodes of clusters may share theirs. */
+struct gt_lint_told {
+	const struct gt_lint_told *before;
+	const char *file;
+};
+
 /* A run of the command gathers its output here, and whether it is to fail. */
 struct gt_lint_run {
 	const struct gt_cmd_args *args;
@@ -51,38 +57,84 @@ struct gt_lint_run {
 	struct gt_arena *arena;
 	struct gt_buf out;
 	char ignored[GT_NLINTRULES];
+	const char *between; /* as gt_lint_print_json() */
+	const struct gt_lint_told *told;
 	int fails;
 };
+
+/* Returns whether a node's file is told of anyway, or was already. */
+static int gt_lint_is_told(const struct gt_lint_run *run, const char *file)
+{
+	for (int i = 0; i < run->args->noperands; i++)
+		if (!strcmp(run->args->operands[i], file))
+			return 1;
+	for (const struct gt_lint_told *at = run->told; at; at = at->before)
+		if (!strcmp(at->file, file))
+			return 1;
+	return 0;
+}
+
+/* Look at a file and tell of it. */
+static int gt_lint_tell(struct gt_lint_run *run, const char *file,
+			struct gt_lint *lint, struct gt_err *err)
+{
+	const struct gt_lint_opts *opts = run->opts;
+	struct gt_lint_style style = {
+		.is_each = opts->all,
+		.colour = gt_colour((enum gt_colour_when)opts->colour,
+				    run->args)};
+	int rc = gt_lint_file(file, run->arena, lint, err);
+
+	if (rc)
+		return rc;
+	gt_lint_leave_out(lint, run->ignored);
+	if (opts->json)
+		gt_lint_print_json(lint, &run->between, &run->out);
+	else
+		gt_lint_print(lint, style, &run->out);
+	run->fails |= gt_lint_fails(lint, (enum gt_lint_fail_on)opts->fail_on);
+	return GT_OK;
+}
+
+/* A cluster is as good as its nodes. */
+static int gt_lint_tell_nodes(struct gt_lint_run *run,
+			      const struct gt_lint *cluster, struct gt_err *err)
+{
+	struct gt_lint_told *told;
+	struct gt_lint node;
+	int rc = GT_OK;
+
+	for (uint32_t i = 0; i < cluster->nnode_files && !rc; i++) {
+		if (gt_lint_is_told(run, cluster->node_files[i]))
+			continue;
+		told = gt_arena_alloc(run->arena, sizeof(*told));
+		if (!told)
+			return gt_err_nomem(err);
+		*told = (struct gt_lint_told){run->told,
+					      cluster->node_files[i]};
+		run->told = told;
+		rc = gt_lint_tell(run, told->file, &node, err);
+	}
+	return rc;
+}
 
 /* Look at all files, one after the other. */
 static int gt_lint_show(struct gt_lint_run *run, struct gt_err *err)
 {
-	struct gt_lint_style style = {
-		.is_each = run->opts->all,
-		.colour = gt_colour((enum gt_colour_when)run->opts->colour,
-				    run->args)};
-	const char *between = "\n ";
 	struct gt_lint lint;
 	int rc = GT_OK;
 
+	run->between = "\n ";
 	if (run->opts->json)
 		gt_buf_puts(&run->out, "{\"schema\": \"gtopo.lint/1\", "
 				       "\"gtopo\": \"" PACKAGE_VERSION "\", "
 				       "\"findings\": [");
 	for (int i = 0; i < run->args->noperands && !rc; i++) {
-		rc = gt_lint_file(run->args->operands[i], run->arena, &lint,
-				  err);
-		if (rc)
-			return rc;
-		gt_lint_leave_out(&lint, run->ignored);
-		if (run->opts->json)
-			gt_lint_print_json(&lint, &between, &run->out);
-		else
-			gt_lint_print(&lint, style, &run->out);
-		run->fails |= gt_lint_fails(
-			&lint, (enum gt_lint_fail_on)run->opts->fail_on);
+		rc = gt_lint_tell(run, run->args->operands[i], &lint, err);
+		if (!rc)
+			rc = gt_lint_tell_nodes(run, &lint, err);
 	}
-	if (run->opts->json)
+	if (!rc && run->opts->json)
 		gt_buf_puts(&run->out, "\n]}\n");
 	return rc;
 }

@@ -7,7 +7,6 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "cli/common/opt.h"
-#include "cli/common/reference.h"
 #include "cli/predict/predict.h"
 #include "cli/run/parse.h"
 #include "plan/check/check.h"
@@ -15,6 +14,7 @@
 #include "plan/json/json.h"
 
 struct gt_predict_opts {
+	const char *plan;
 	const char *coll; /* NULL: the plan's own */
 	uint64_t begin_bytes, end_bytes;
 	int64_t factor;
@@ -31,6 +31,8 @@ static const struct gt_predict_opts gt_predict_defaults = {
 #define GT_PREDICT_AT(member) offsetof(struct gt_predict_opts, member)
 
 static const struct gt_opt gt_predict_opts[] = {
+	{GT_OPT_TEXT, 0, "plan", "FILE", offsetof(struct gt_predict_opts, plan),
+	 "the plan; it may be an operand instead", 0, 0},
 	{GT_OPT_TEXT, 0, "coll", "NAME", GT_PREDICT_AT(coll),
 	 "predict this collective (default: the plan's own)", 0, 0},
 	{GT_OPT_BYTES, 'b', "begin", "SIZE", GT_PREDICT_AT(begin_bytes),
@@ -76,6 +78,7 @@ static int cmd_predict(const struct gt_cmd_args *args, struct gt_err *err)
 	const struct gt_predict_opts *opts = args->opts;
 	struct gt_buf out = GT_BUF_INIT;
 	struct gt_plan *plan;
+	const char *file;
 	int rc;
 
 	if (opts->begin_bytes > opts->end_bytes)
@@ -83,9 +86,9 @@ static int cmd_predict(const struct gt_cmd_args *args, struct gt_err *err)
 				  "-b '%" PRIu64 "' is larger than -e "
 				  "'%" PRIu64 "'",
 				  opts->begin_bytes, opts->end_bytes);
-	rc = gt_reference_no_plan(args->operands[0], err);
+	rc = gt_run_parse_plan(args, opts->plan, &file, err);
 	if (!rc)
-		rc = gt_plan_read(args->operands[0], &plan, err);
+		rc = gt_plan_read(file, &plan, err);
 	if (rc)
 		return rc;
 	rc = gt_plan_check(plan, err);
@@ -99,8 +102,7 @@ static int cmd_predict(const struct gt_cmd_args *args, struct gt_err *err)
 const struct gt_cmd gt_cmd_predict = {
 	.name = "predict",
 	.summary = "predict how long a plan's collective takes, by size",
-	.operands = "FILE",
-	.operands_min = 1,
+	.operands = "[PLAN]",
 	.operands_max = 1,
 	.opts = gt_predict_opts,
 	.defaults = &gt_predict_defaults,

@@ -415,6 +415,35 @@ static int check_options(const struct gt_cmd_args *args, struct gt_err *err)
 	return GT_OK;
 }
 
+/*
+ * Sizes are of all ranks together and rounded down, as in nccl-tests, so that a
+ * row may be of nothing.
+ */
+static void warn_of_nothing(const struct gt_cmd_args *args,
+			    const struct gt_run_sweep *sweep,
+			    const struct gt_plan *plan)
+{
+	const unsigned divided = 1u << GT_COLL_ALLGATHER |
+				 1u << GT_COLL_REDUCESCATTER |
+				 1u << GT_COLL_ALLTOALL | 1u << GT_COLL_GATHER |
+				 1u << GT_COLL_SCATTER;
+	uint64_t least = UINT64_MAX;
+
+	for (int i = 0; i < GT_NDTYPES; i++)
+		if (sweep->dtypes >> i & 1 &&
+		    gt_dtype_bytes((enum gt_dtype)i) < least)
+			least = gt_dtype_bytes((enum gt_dtype)i);
+	least *= plan->nranks;
+	if (sweep->colls & divided && sweep->end_bytes &&
+	    sweep->end_bytes < least)
+		gt_cmd_warn(args,
+			    "-e '%" PRIu64 "' is less than an element for "
+			    "each of %" PRIu32 " ranks, %" PRIu64 " bytes: "
+			    "collectives that divide bytes among ranks move "
+			    "none",
+			    sweep->end_bytes, plan->nranks, least);
+}
+
 /* Read the plan as the options have it, and make sure that it is right. */
 static int read_plan(const struct gt_cmd_args *args, struct gt_run_sweep *sweep,
 		     char digest[GT_DIGEST_TEXT_MAX], struct gt_plan **plan,
@@ -442,10 +471,11 @@ static int read_plan(const struct gt_cmd_args *args, struct gt_run_sweep *sweep,
 		rc = check_plan(*plan, sweep->colls, err);
 	if (!rc)
 		rc = set_placement(opts, sweep, err);
-	if (!rc)
-		gt_cmd_note(args, "the plan is right; engine '%s'",
-			    sweep->ops->name);
-	return rc;
+	if (rc)
+		return rc;
+	warn_of_nothing(args, sweep, *plan);
+	gt_cmd_note(args, "the plan is right; engine '%s'", sweep->ops->name);
+	return GT_OK;
 }
 
 static int cmd_run(const struct gt_cmd_args *args, struct gt_err *err)

@@ -4,13 +4,13 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "cli/common/opt.h"
-#include "cli/common/reference.h"
 #include "cli/run/parse.h"
 #include "cli/steps/words.h"
 #include "plan/check/check.h"
 #include "plan/json/json.h"
 
 struct gt_steps_opts {
+	const char *plan;
 	const char *coll; /* NULL: the plan's own */
 	uint64_t bytes;
 	int64_t rank, channel; /* -1: all */
@@ -24,6 +24,8 @@ static const struct gt_steps_opts gt_steps_defaults = {
 };
 
 static const struct gt_opt gt_steps_opts[] = {
+	{GT_OPT_TEXT, 0, "plan", "FILE", offsetof(struct gt_steps_opts, plan),
+	 "the plan; it may be an operand instead", 0, 0},
 	{GT_OPT_TEXT, 0, "coll", "NAME", offsetof(struct gt_steps_opts, coll),
 	 "tell this collective (default: the plan's own)", 0, 0},
 	{GT_OPT_BYTES, 'b', "bytes", "SIZE",
@@ -61,15 +63,17 @@ static int tell(const struct gt_steps_opts *opts, const struct gt_plan *plan,
 
 static int cmd_steps(const struct gt_cmd_args *args, struct gt_err *err)
 {
+	const struct gt_steps_opts *opts = args->opts;
 	struct gt_buf out = GT_BUF_INIT;
 	struct gt_plan *plan;
-	int rc = gt_reference_no_plan(args->operands[0], err);
+	const char *file;
+	int rc = gt_run_parse_plan(args, opts->plan, &file, err);
 
 	if (!rc)
-		rc = gt_plan_read(args->operands[0], &plan, err);
+		rc = gt_plan_read(file, &plan, err);
 	if (rc)
 		return rc;
-	rc = tell(args->opts, plan, &out, err);
+	rc = tell(opts, plan, &out, err);
 	gt_plan_free(plan);
 	return gt_cmd_write(args, &out, rc, err);
 }
@@ -77,8 +81,7 @@ static int cmd_steps(const struct gt_cmd_args *args, struct gt_err *err)
 const struct gt_cmd gt_cmd_steps = {
 	.name = "steps",
 	.summary = "tell what each rank of a plan does, step by step",
-	.operands = "PLAN",
-	.operands_min = 1,
+	.operands = "[PLAN]",
 	.operands_max = 1,
 	.opts = gt_steps_opts,
 	.defaults = &gt_steps_defaults,

@@ -43,6 +43,30 @@ setup() {
 	[ "$status" -eq 2 ]
 }
 
+@test "what costs most is told first" {
+	# A driver costs nothing, a narrow link of a port some, a GPU most.
+	sed '0,/link_speed="32.0 GT\/s PCIe" link_width="16"/s//link_speed="16.0 GT\/s PCIe" link_width="16"/' \
+		"$xml/dgx-h100.xml" >last.xml
+	python3 - <<-'END'
+		import xml.etree.ElementTree as tree
+		file = tree.parse("last.xml")
+		root = file.getroot()
+		gone = [(p, c) for p in root.iter() for c in p
+		        if c.find("gpu") is not None][-1]
+		gone[0].remove(gone[1])
+		nic = [e for e in root.iter("pci") if e.find("nic") is not None][4]
+		nic.set("link_width", "8")
+		file.write("last.xml")
+	END
+	run_split gtopo diff --json --expect "$xml/dgx-h100.xml" last.xml
+	[ "$status" -eq 1 ]
+	[ "$(jq -c '.groups[1].findings | [.[0].rule, (map(.gpus) | .[0] < .[1]),
+		(map(.between_bound_gbs)[1:] | . == sort), length > 2]' \
+		<<<"$out")" = '["missing",true,true,true]' ]
+	run_split gtopo diff --expect "$xml/dgx-h100.xml" last.xml
+	[[ ${out%%$'\n'*} == *'; 7 GPUs, not 8; '* ]]
+}
+
 @test "all together has a subject, and a job without a network is not asked for" {
 	sed '/0000:1b:00.0/s/link_width="16"/link_width="8"/' narrow.xml >two.xml
 	run_split gtopo diff a.xml two.xml

@@ -41,8 +41,37 @@ cases=$GTOPO_SRC/tests/cases/lint
 	echo '{"schema": "gtopo.plan/1"}' >plan.json
 	run_split gtopo lint plan.json
 	want 1 ""
-	[[ "$out" == "plan.json: error: is JSON, not XML; "*" [xml]" ]]
+	[[ "$out" == "plan.json: error: is a plan; "*" [xml]" ]]
 	[ "$(gtopo lint --fix plan.json 2>/dev/null)" = "$(<plan.json)" ]
+}
+
+@test "of a cluster the files of its nodes are looked at, each once" {
+	command -v jq >/dev/null || skip "no jq"
+	cd "$BATS_TEST_TMPDIR"
+	sed '0,/link_width="16"/s//link_width="x"/' \
+		"$GTOPO_SRC/share/xml/pcie-8gpu.xml" >bad.xml
+	cat >two.xml <<-END
+		<cluster version="1">
+		  <node file="bad.xml" name="a"/>
+		  <node file="bad.xml" name="b"/>
+		  <fabric/>
+		</cluster>
+	END
+	sed 's/link_width="x"/link_width="8"/' bad.xml >good.xml
+	gtopo lint good.xml >want || true
+	[ -s want ]
+	mv good.xml bad.xml
+	sed 's/^good/bad/' want >want.bad
+	run_split gtopo lint two.xml
+	want 1 ""
+	[ "$out" = "$(<want.bad)" ]
+	run_split gtopo lint two.xml bad.xml
+	[ "$out" = "$(<want.bad)" ]
+	n=$(wc -l <want.bad)
+	run_split gtopo lint --json two.xml
+	[ "$(jq '.findings | length' <<<"$out")" -ge "$n" ]
+	run_split gtopo lint "$GTOPO_SRC/share/xml/2x-dgx-h100.xml"
+	want 0 ""
 }
 
 @test "--json has every finding with its place" {

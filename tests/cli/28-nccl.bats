@@ -380,6 +380,25 @@ comms() {
 		'[.communicators[] | [.ranks_heard, .connections[0].count]]'
 }
 
+@test "communicators whose ranks one host logged all are on one machine" {
+	local rank comm
+	: >"$BATS_TEST_TMPDIR/job.log"
+	for comm in 1 2; do
+		for rank in 0 1; do
+			one_rank node0 $comm$rank \
+				"comm 0x$comm$rank rank $rank nranks 2 cudaDev $rank busId $rank commId 0x$comm - Init COMPLETE"
+		done
+	done
+	machines() {
+		gtopo nccl --json "$BATS_TEST_TMPDIR/job.log" |
+			jq -c '[.communicators[] | [.ranks_heard, .machines]]'
+	}
+	[ "$(machines)" = '[[2,1],[2,1]]' ]
+	# Of which a rank is silent, it may be elsewhere.
+	sed -i '/0x21 rank 1/d' "$BATS_TEST_TMPDIR/job.log"
+	[ "$(machines)" = '[[2,1],[1,0]]' ]
+}
+
 @test "a communicator that ends twice is one" {
 	local rank
 	: >"$BATS_TEST_TMPDIR/job.log"

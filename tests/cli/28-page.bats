@@ -103,6 +103,28 @@ page says so, and shows the others" page fleet.html node0?.xml
 	grep -q '<span class="badge bad">1 server differs</span>' expected.html
 }
 
+@test "a server beside what is expected comes first, and has the plan" {
+	sed '0,/link_width="16"/s//link_width="8"/' "$xml/pcie-8gpu.xml" >sick.xml
+	gtopo search --algo ring -o sick.json sick.xml
+	page one.html --plan sick.json --expect "$xml/pcie-8gpu.xml" sick.xml
+	[ "$(sed -n 's|.*<h2>\(.*\.xml\)</h2>.*|\1|p' one.html | paste -sd ' ')" = \
+		"sick.xml pcie-8gpu.xml" ]
+	[ "$(sed -n '/<h2>sick.xml/,/<h2>pcie-8gpu.xml/p' one.html |
+		grep -c '<legend>channels</legend>')" -eq 1 ]
+	[ "$(sed -n '/<h2>pcie-8gpu.xml/,$p' one.html |
+		grep -c '<legend>channels</legend>')" -eq 0 ]
+	# What is expected is no server that is as expected.
+	! grep -q '<h3 class="good">' one.html
+	cp "$xml/pcie-8gpu.xml" well.xml
+	page two.html --expect "$xml/pcie-8gpu.xml" sick.xml well.xml
+	[ "$(grep -A1 '<h3 class="good">' two.html)" = \
+		'<h3 class="good">1 as expected</h3>
+<p class="files">well</p>' ]
+	# One that is as expected is shown as such, with its plan.
+	page same.html --plan sick.json --expect ./sick.xml sick.xml
+	[ "$(grep -c '<legend>channels</legend>' same.html)" -eq 1 ]
+}
+
 @test "a cluster and its kind of node" {
 	page cluster.html "$xml/2x-dgx-h100.xml"
 	grep -q '<h2>2x-dgx-h100.xml</h2>' cluster.html

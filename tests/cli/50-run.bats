@@ -281,6 +281,17 @@ reducescatter|broadcast|reduce|alltoall|gather|scatter|sendrecv|all"
 	[ ! -e sum ]
 }
 
+@test "too few bytes for an element a rank are told" {
+	ring=$GTOPO_SRC/tests/cases/plan/good/ring4/plan.json
+	small="gtopo run --device host -n 1 -w 0 -b 8 $ring"
+	run_split $small -e 8 --coll allgather
+	want 0 "gtopo run: -e '8' is less than an element for each of 4 ranks, 16 bytes: collectives that divide bytes among ranks move none"
+	run_split $small -e 16 --coll allgather
+	want 0 ""
+	run_split $small -e 8 --coll allreduce
+	want 0 ""
+}
+
 @test "a topology is no plan, and a plan no topology" {
 	ring=$GTOPO_SRC/tests/cases/plan/good/ring4/plan.json
 	xml=$GTOPO_SRC/share/xml/dgx-1v.xml
@@ -290,7 +301,54 @@ reducescatter|broadcast|reduce|alltoall|gather|scatter|sendrecv|all"
 		want 2 "gtopo ${command%% *}: $xml: is XML, not JSON; 'gtopo search' makes a plan of a topology"
 	done
 	run_split gtopo show "$ring"
-	want 2 "gtopo show: $ring: is JSON, not XML; 'gtopo show --plan', verify, predict, run and export take a plan"
+	want 2 "gtopo show: $ring: is a plan; 'gtopo show --plan', verify, predict, run and export take it"
+}
+
+@test "a file of another kind is told what it is" {
+	ring=$GTOPO_SRC/tests/cases/plan/good/ring4/plan.json
+	cd "$BATS_TEST_TMPDIR"
+	gtopo run --device host -b 1K -e 1K -n 1 -w 0 --trace trace.json \
+		--json --plan "$ring" -o report.json 2>/dev/null
+	gtopo search --algo ring dgx-1v |
+		gtopo export --to nccl-graph -o graph.xml -
+	for command in verify predict steps; do
+		# shellcheck disable=SC2086
+		run_split gtopo $command report.json
+		want 2 "gtopo ${command%% *}: report.json: is the report of a run; 'gtopo compare' and 'gtopo page --report' take it"
+	done
+	run_split gtopo verify trace.json
+	want 2 "gtopo verify: trace.json: is the trace of a run; 'gtopo page --trace' takes it"
+	run_split gtopo verify graph.xml
+	want 2 "gtopo verify: graph.xml: is a graph file of NCCL's; 'gtopo nccl' takes it"
+	for command in show search "diff dgx-1v"; do
+		# shellcheck disable=SC2086
+		run_split gtopo $command graph.xml
+		want 2 "gtopo ${command%% *}: graph.xml:1:1: is a graph file of NCCL's; 'gtopo nccl' takes it"
+		# shellcheck disable=SC2086
+		run_split gtopo $command report.json
+		want 2 "gtopo ${command%% *}: report.json: is the report of a run; 'gtopo compare' and 'gtopo page --report' take it"
+	done
+	gtopo export --to msccl -o algo.xml "$ring"
+	run_split gtopo show algo.xml
+	want 2 "gtopo show: algo.xml:1:1: is an algorithm of MSCCL; 'gtopo import' makes a plan of it"
+}
+
+@test "a plan is an operand or --plan, wherever one is taken" {
+	ring=$GTOPO_SRC/tests/cases/plan/good/ring4/plan.json
+	for command in verify predict steps "export --to dot"; do
+		# shellcheck disable=SC2086
+		gtopo $command --plan "$ring" >"$BATS_TEST_TMPDIR/option"
+		# shellcheck disable=SC2086
+		gtopo $command "$ring" >"$BATS_TEST_TMPDIR/operand"
+		cmp "$BATS_TEST_TMPDIR/option" "$BATS_TEST_TMPDIR/operand"
+		# shellcheck disable=SC2086
+		run_split gtopo $command
+		want 2 "gtopo ${command%% *}: the plan is missing; see 'gtopo help ${command%% *}'"
+	done
+	run_split gtopo export --to k8s-labels --plan "$ring"
+	want 2 "gtopo export: --plan '$ring': this format is not of a plan"
+	run_split gtopo export --to k8s-labels
+	want 2 "gtopo export: FILE is missing; see 'gtopo help export'"
 }
 
 @test "busbw is nccl-tests' for each collective" {

@@ -139,3 +139,57 @@ int gt_diff_costs_find(const struct gt_diff *diff, uint32_t nnodes,
 	gt_buf_release(&text);
 	return rc;
 }
+
+/* Returns the part of a bound that is left, 1 where it is not known. */
+static double part_left(int was_found, struct gt_rat was, int is_found,
+			struct gt_rat is)
+{
+	if (!was_found || gt_rat_double(was) <= 0)
+		return 1;
+	return is_found ? gt_rat_double(is) / gt_rat_double(was) : 0;
+}
+
+/* Returns the least part that a finding leaves, inside and between servers. */
+static double what_is_left(const struct gt_diff_bound *norm,
+			   const struct gt_diff_bound *with)
+{
+	double inside =
+		part_left(norm->found, norm->gbs, with->found, with->gbs);
+	double between = part_left(norm->found_between, norm->between_gbs,
+				   with->found_between, with->between_gbs);
+
+	return inside < between ? inside : between;
+}
+
+static int costs_more(const struct gt_diff_costs *costs, uint32_t a, uint32_t b)
+{
+	const struct gt_diff_bound *norm = &costs->norm;
+	uint32_t left_a = costs->each[a].ngpus, left_b = costs->each[b].ngpus;
+
+	if (left_a > norm->ngpus)
+		left_a = norm->ngpus;
+	if (left_b > norm->ngpus)
+		left_b = norm->ngpus;
+	if (left_a != left_b)
+		return left_a < left_b;
+	return what_is_left(norm, &costs->each[a]) <
+	       what_is_left(norm, &costs->each[b]);
+}
+
+void gt_diff_costs_sort(struct gt_diff *diff, struct gt_diff_costs *costs)
+{
+	struct gt_diff_finding finding;
+	struct gt_diff_bound bound;
+
+	if (diff->nfindings > GT_DIFF_MAX_COSTS)
+		return;
+	for (uint32_t i = 1; i < diff->nfindings; i++)
+		for (uint32_t j = i; j && costs_more(costs, j, j - 1); j--) {
+			finding = diff->findings[j];
+			diff->findings[j] = diff->findings[j - 1];
+			diff->findings[j - 1] = finding;
+			bound = costs->each[j];
+			costs->each[j] = costs->each[j - 1];
+			costs->each[j - 1] = bound;
+		}
+}

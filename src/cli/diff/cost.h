@@ -39,4 +39,10 @@ int gt_diff_costs_find(const struct gt_diff *diff, uint32_t nnodes,
 		       struct gt_arena *arena, struct gt_diff_costs *costs,
 		       struct gt_err *err);
 
+/*
+ * Order findings by what each costs: GPUs first, then the bounds; those that
+ * cost the same stay in the file's order.
+ */
+void gt_diff_costs_sort(struct gt_diff *diff, struct gt_diff_costs *costs);
+
 #endif

@@ -223,6 +223,8 @@ static int gt_fleet_run(struct gt_fleet *fleet,
 			rc = gt_diff_costs_find(&group->diff, fleet->nnodes,
 						fleet->arena, &group->costs,
 						err);
+		if (!rc && group->diff.nfindings)
+			gt_diff_costs_sort(&group->diff, &group->costs);
 	}
 	return rc;
 }

@@ -36,14 +36,20 @@ static uint32_t count_machines(const struct gt_nccl_log *log)
 	return nnodes ? nnodes : log->nhosts;
 }
 
-/* A log's hosts are a communicator's where it is the only one. */
+/*
+ * A log's hosts are a communicator's where it is the only one, and where one
+ * host wrote all lines and all ranks are among them.
+ */
 static uint32_t count_comm_machines(const struct gt_nccl_log *log,
 				    const struct gt_nccl_log_comm *comm)
 {
 	uint32_t named = log->ncomms - !log->comms[log->ncomms - 1]->nranks;
 	int is_only = comm->nranks && named == 1 && !log->ncomms_left_out;
+	int is_whole = comm->nranks && comm->nheard == comm->nranks;
 
-	return comm->nnodes || !is_only ? comm->nnodes : log->nhosts;
+	if (comm->nnodes || !(is_only || (is_whole && log->nhosts == 1)))
+		return comm->nnodes;
+	return log->nhosts;
 }
 
 static void print_size(uint32_t nranks, uint32_t machines, struct gt_buf *out)

@@ -55,23 +55,25 @@ static const char *file_of(const struct group *group, uint32_t i)
 	return text;
 }
 
-/* Names the servers of a group as schedulers do, "node[001-036,038]". */
-static void put_files(struct gt_page *page, const struct group *group)
+/*
+ * Names the servers of a group as schedulers do, "node[001-036,038]", but for
+ * the first few.
+ */
+static void put_files(struct gt_page *page, const struct group *group,
+		      uint32_t first)
 {
-	const char **files =
-		gt_arena_array(page->arena, group->nfiles, sizeof(*files));
+	uint32_t n = group->nfiles - first;
+	const char **files = gt_arena_array(page->arena, n, sizeof(*files));
 	struct gt_buf list = GT_BUF_INIT;
-	const char **names =
-		gt_arena_array(page->arena, group->nfiles, sizeof(*names));
+	const char **names = gt_arena_array(page->arena, n, sizeof(*names));
 	int is_named = 0;
 
-	for (uint32_t i = 0; files && i < group->nfiles; i++)
-		files[i] = file_of(group, i);
+	for (uint32_t i = 0; files && i < n; i++)
+		files[i] = file_of(group, first + i);
 	if (files && names)
-		is_named = gt_name_list_of_files(page->arena, files,
-						 group->nfiles, names);
+		is_named = gt_name_list_of_files(page->arena, files, n, names);
 	if (is_named)
-		gt_name_list_add(page->arena, names, group->nfiles, &list);
+		gt_name_list_add(page->arena, names, n, &list);
 	page->out->failed |= !is_named || list.failed;
 	gt_buf_puts(page->out, "<p class=\"files\">");
 	gt_html_text(page->out, list.len ? list.text : "");
@@ -130,7 +132,7 @@ static void put_group(struct gt_page *page, const struct gt_json *object,
 		return;
 	gt_buf_printf(page->out, "<h3 class=\"bad\">%u differ%s</h3>\n",
 		      group->nfiles, group->nfiles == 1 ? "s" : " alike");
-	put_files(page, group);
+	put_files(page, group, 0);
 	put_bounds(object, nnodes, page->out);
 	gt_table(&table, &group->findings, page->out);
 }
@@ -160,10 +162,14 @@ static void note_unread(struct gt_page *page, const struct group *group)
 	gt_buf_printf(page->unread, "%s\n", text);
 }
 
-/* Appends how many servers are as they should be, and which. */
+/*
+ * Appends how many servers are as they should be, and which; what is expected
+ * is the first file, and none of them.
+ */
 static void put_alike(struct gt_page *page, const struct gt_json *groups,
 		      uint32_t n, int expected)
 {
+	uint32_t first = expected ? 1 : 0;
 	struct gt_json object;
 	struct group group;
 
@@ -174,16 +180,21 @@ static void put_alike(struct gt_page *page, const struct gt_json *groups,
 			page->ndiffer += group.nfiles;
 			continue;
 		}
+		if (group.nfiles <= first)
+			continue;
 		gt_buf_printf(page->out, "<h3 class=\"good\">%u as %s</h3>\n",
-			      group.nfiles, expected ? "expected" : "the norm");
-		put_files(page, &group);
+			      group.nfiles - first,
+			      expected ? "expected" : "the norm");
+		put_files(page, &group, first);
 	}
 }
 
+/* Views of servers that differ; `like` says what each has. */
 static int view_groups(struct gt_page *page, const struct gt_json *groups,
-		       uint32_t n, struct gt_err *err)
+		       uint32_t n, const struct gt_page_view *like,
+		       struct gt_err *err)
 {
-	struct gt_page_view view = {.is_short = 1};
+	struct gt_page_view view = *like;
 	uint32_t views = 0;
 	struct gt_json object;
 	struct group group;
@@ -202,6 +213,31 @@ static int view_groups(struct gt_page *page, const struct gt_json *groups,
 		views++;
 	}
 	return rc;
+}
+
+/*
+ * One server that is compared with what is expected is what the page is about,
+ * and what a plan is of; of a fleet it is the norm.
+ */
+static int view_servers(struct gt_page *page, const struct gt_page_fleet *ask,
+			const struct gt_json *groups, uint32_t n,
+			struct gt_page_view *norm, struct gt_err *err)
+{
+	const struct gt_page_view whole = {.plan = ask->plan},
+				  brief = {.is_short = 1};
+	uint32_t before = page->nviews;
+	int rc;
+
+	if (!ask->expected || ask->nfiles > 2) {
+		rc = gt_page_view(page, norm, err);
+		return rc ? rc : view_groups(page, groups, n, &brief, err);
+	}
+	rc = view_groups(page, groups, n, &whole, err);
+	if (page->nviews > before) {
+		norm->is_short = 1;
+		norm->plan = NULL;
+	}
+	return rc ? rc : gt_page_view(page, norm, err);
 }
 
 static int put_fleet(struct gt_page *page, const struct gt_page_fleet *ask,
@@ -231,8 +267,7 @@ static int put_fleet(struct gt_page *page, const struct gt_page_fleet *ask,
 		}
 	gt_page_end(page);
 	norm.what = ask->expected ? "what is expected" : "the norm";
-	rc = gt_page_view(page, &norm, err);
-	return rc ? rc : view_groups(page, &groups, n, err);
+	return view_servers(page, ask, &groups, n, &norm, err);
 }
 
 int gt_page_fleet(struct gt_page *page, const struct gt_page_fleet *ask,

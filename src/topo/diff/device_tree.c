@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/bus_id.h"
 #include "base/err.h"
+#include "base/kind.h"
 #include "base/vec.h"
 #include "base/text.h"
 #include "base/xml.h"
@@ -255,6 +256,7 @@ static void gt_device_tree_hidden(struct gt_device_tree *tree)
 static int gt_device_tree_make(struct gt_device_tree *tree, struct gt_err *err)
 {
 	const struct gt_xml_elem *root = gt_xml_root(tree->xml);
+	const char *says;
 	int rc;
 
 	if (gt_xml_is(root, "cluster"))
@@ -262,6 +264,9 @@ static int gt_device_tree_make(struct gt_device_tree *tree, struct gt_err *err)
 				   "is a cluster file, where one server's "
 				   "topology is needed; name the file of one "
 				   "of its nodes");
+	says = gt_kind_of_root(gt_xml_name(root));
+	if (says)
+		return gt_xml_fail(root, NULL, err, "%s", says);
 	if (!gt_xml_is(root, "system"))
 		return gt_xml_fail(root, NULL, err,
 				   "root element '%.64s' is not 'system': not "

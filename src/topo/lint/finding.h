@@ -46,6 +46,9 @@ struct gt_lint {
 	uint32_t nfindings, findings_size;
 	struct gt_lint_edit *edits;
 	uint32_t nedits, edits_size;
+	/* Of a cluster the files of its kinds of nodes, which are others. */
+	const char **node_files;
+	uint32_t nnode_files;
 };
 
 const char *gt_lint_rule_name(enum gt_lint_rule rule);

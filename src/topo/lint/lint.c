@@ -42,6 +42,21 @@ void gt_lint_leave_out(struct gt_lint *lint, const char ignored[GT_NLINTRULES])
 	lint->nfindings = kept;
 }
 
+void gt_lint_sort(struct gt_lint *lint)
+{
+	struct gt_lint_finding *all = lint->findings, moved;
+
+	for (uint32_t i = 1; i < lint->nfindings; i++)
+		for (uint32_t j = i;
+		     j && gt_lint_rule_severity(all[j].rule) >
+				  gt_lint_rule_severity(all[j - 1].rule);
+		     j--) {
+			moved = all[j];
+			all[j] = all[j - 1];
+			all[j - 1] = moved;
+		}
+}
+
 static int gt_lint_order(const void *left, const void *right)
 {
 	const struct gt_lint_finding *a = left, *b = right;
@@ -97,16 +112,36 @@ static void gt_lint_read(struct gt_linter *l)
  * Looks at a cluster file.  NCCL reads none, so all there is to say is what
  * gtopo says.
  */
+/* The caller says which of its nodes' files are looked at, too. */
+static void gt_lint_node_files(struct gt_linter *l,
+			       const struct gt_cluster *cluster)
+{
+	struct gt_lint *lint = l->lint;
+
+	lint->node_files = gt_arena_array(l->arena, cluster->nkinds,
+					  sizeof(*lint->node_files));
+	l->failed |= !lint->node_files;
+	for (uint32_t i = 0; i < cluster->nkinds && !l->failed; i++) {
+		const char *file =
+			gt_arena_strdup(l->arena, cluster->kinds[i].file);
+
+		l->failed |= !file;
+		lint->node_files[lint->nnode_files++] = file;
+	}
+}
+
 static void gt_lint_cluster(struct gt_linter *l, const struct gt_xml *xml)
 {
 	struct gt_cluster *cluster;
 	struct gt_err err;
 
 	gt_err_init(&err);
-	if (gt_cluster_from_xml(xml, GT_RATES_NCCL, &cluster, &err))
+	if (gt_cluster_from_xml(xml, GT_RATES_NCCL, &cluster, &err)) {
 		gt_lint_complain(l, &err);
-	else
-		gt_cluster_free(cluster);
+		return;
+	}
+	gt_lint_node_files(l, cluster);
+	gt_cluster_free(cluster);
 }
 
 static void gt_lint_run(struct gt_linter *l)

@@ -35,6 +35,9 @@ void gt_lint_fix(const struct gt_lint *lint, struct gt_buf *out);
 /* Leave out the findings of rules that are not 0 in `ignored`. */
 void gt_lint_leave_out(struct gt_lint *lint, const char ignored[GT_NLINTRULES]);
 
+/* Order findings by severity, the worst first, then as they stand. */
+void gt_lint_sort(struct gt_lint *lint);
+
 /* Returns the worst severity of all findings, or -1 when there are none. */
 int gt_lint_worst(const struct gt_lint *lint);
 

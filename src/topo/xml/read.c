@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/kind.h"
 #include "base/xml.h"
 #include "topo/xml/digest.h"
 #include "topo/graph/graph.h"
@@ -113,11 +114,16 @@ static int gt_reader_build(struct gt_reader *reader, struct gt_err *err)
 static int gt_reader_root(struct gt_reader *reader,
 			  const struct gt_xml_elem *root, struct gt_err *err)
 {
+	const char *says;
+
 	if (gt_xml_is(root, "cluster"))
 		return gt_xml_fail(root, NULL, err,
 				   "is a cluster file, where one machine's "
 				   "topology is needed; name the file of one "
 				   "of its nodes");
+	says = gt_kind_of_root(gt_xml_name(root));
+	if (says)
+		return gt_xml_fail(root, NULL, err, "%s", says);
 	if (!gt_xml_is(root, "system"))
 		return gt_xml_fail(root, NULL, err,
 				   "root element '%.64s' is not 'system': not "
