@@ -33,6 +33,11 @@ static void gt_regroup_begin(struct gt_regrouping *group)
 						      : GT_SEAT_AWAITED;
 		group->hears_all &= !world->members[r].is_silent;
 	}
+	group->unheard_ns = -1;
+	if (world->orphan) {
+		group->unheard_ns = world->members[0].silent_ns;
+		world->members[0].silent_ns = 0; /* for the next attempt */
+	}
 	pthread_mutex_unlock(&world->mutex);
 	group->begin_ns = gt_clock_ns();
 	group->nleft = 0;

@@ -37,6 +37,7 @@ struct gt_regrouping {
 	int64_t begin_ns;      /* of this attempt */
 	struct gt_seat *seats; /* [size of the old world] */
 	int hears_all;         /* no one is silent, nor was this process */
+	int64_t unheard_ns; /* process 0, when the connection to it broke; -1 */
 	uint32_t *left, nleft; /* the result */
 };
 

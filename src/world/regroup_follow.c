@@ -169,11 +169,28 @@ static int gt_follow_enter(struct gt_regrouping *group, uint32_t first,
 	return state == GT_CONNECT_OPEN ? GT_OK : GT_ENO;
 }
 
+/*
+ * Whose connection to process 0 is broken sees nothing of it but its door.  The
+ * others take it for silent after three quarters of the limit and go on at the
+ * next door; so must this one, or it is with a process that nobody waits for.
+ */
+static struct gt_net_deadline gt_follow_patience(
+	const struct gt_regrouping *group, uint32_t first)
+{
+	struct gt_net_deadline deadline = gt_regroup_patience(group, first);
+	int64_t until_ns = group->begin_ns + group->how->timeout_ns / 4 * 3 -
+			   group->unheard_ns;
+
+	if (!first && group->unheard_ns >= 0 && until_ns < deadline.deadline_ns)
+		deadline.deadline_ns = until_ns;
+	return deadline;
+}
+
 int gt_regroup_follow(struct gt_regrouping *group, uint32_t first,
 		      struct gt_err *err)
 {
 	const struct timespec nap = {0, GT_FOLLOW_NAP_NS};
-	struct gt_net_deadline deadline = gt_regroup_patience(group, first);
+	struct gt_net_deadline deadline = gt_follow_patience(group, first);
 	struct gt_seat *seat = &group->seats[first];
 	int rc;
 
