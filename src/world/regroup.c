@@ -141,3 +141,9 @@ int gt_world_regroup(struct gt_world *world, const struct gt_regroup *how,
 	*nleft = group.nleft;
 	return GT_OK;
 }
+
+void gt_world_take_back(struct gt_world *world, struct gt_world *next)
+{
+	gt_world_abandon(next);
+	world->nregroups--;
+}
