@@ -40,6 +40,7 @@ static void gt_regroup_begin(struct gt_regrouping *group)
 	}
 	pthread_mutex_unlock(&world->mutex);
 	group->begin_ns = gt_clock_ns();
+	group->epoch = gt_world_next_epoch(group->world);
 	group->nleft = 0;
 }
 
@@ -73,6 +74,8 @@ static int gt_regroup_start(struct gt_regrouping *group, struct gt_world **next,
 			    struct gt_err *err)
 {
 	const struct gt_world *world = group->world;
+	const struct gt_world_descent descent = {world, group->left,
+						 group->epoch};
 	struct gt_world_config config = world->config;
 	struct gt_wire *wires = calloc(group->nleft, sizeof(*wires));
 	int rc;
@@ -89,7 +92,7 @@ static int gt_regroup_start(struct gt_regrouping *group, struct gt_world **next,
 		if (group->left[i] == world->config.rank)
 			config.rank = i;
 	}
-	rc = gt_world_start(&config, world, wires, next, err);
+	rc = gt_world_start(&config, &descent, wires, next, err);
 	for (uint32_t i = 0; i < group->nleft; i++)
 		gt_wire_close(&wires[i]);
 	free(wires);

@@ -38,6 +38,7 @@ static int gt_follow_read_roll(struct gt_regrouping *group,
 		has_me |= rank == group->world->config.rank;
 		group->left[group->nleft++] = rank;
 	}
+	group->epoch = (uint32_t)frame->seq;
 	return has_me != 0;
 }
 
