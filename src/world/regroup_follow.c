@@ -62,9 +62,11 @@ static int gt_follow_frame(struct gt_regrouping *group,
 
 /*
  * What the one that leads says: GT_ENO when it hangs up before, or is silent
- * for as long as in a world that works.
+ * for as long as in a world that works, and for as long as others may still
+ * wait to be let in there.
  */
 static int gt_follow_hear(struct gt_regrouping *group, uint32_t first,
+			  const struct gt_net_deadline *patience,
 			  struct gt_err *err)
 {
 	const char *called = group->world->members[first].called;
@@ -97,7 +99,8 @@ static int gt_follow_hear(struct gt_regrouping *group, uint32_t first,
 					  "%s speaks nonsense", called);
 		if (!here)
 			return GT_ENO;
-		if (silent_ns < group->how->timeout_ns / 4 * 3)
+		if (silent_ns < group->how->timeout_ns / 4 * 3 ||
+		    gt_net_poll_ms(patience))
 			continue;
 		seat->state = GT_SEAT_SILENT;
 		return GT_ENO;
@@ -203,7 +206,7 @@ int gt_regroup_follow(struct gt_regrouping *group, uint32_t first,
 			break;
 		rc = gt_follow_enter(group, first, &deadline);
 		if (!rc)
-			rc = gt_follow_hear(group, first, err);
+			rc = gt_follow_hear(group, first, &deadline, err);
 		if (!rc) {
 			seat->state = GT_SEAT_HERE;
 			return GT_OK;
