@@ -87,7 +87,9 @@ struct gt_world {
 	struct gt_net_address *doors;
 	uint32_t epoch; /* which of a job's worlds it is */
 	uint32_t nregroups;
-	int has_moved; /* nobody waits for this world's end */
+	uint32_t *was; /* its processes' numbers in the world before; or NULL */
+	uint32_t was_size; /* of that one */
+	int has_moved;     /* nobody waits for this world's end */
 };
 
 /* loop.c: the thread that keeps the connections. */
@@ -141,14 +143,22 @@ void gt_root_silence(struct gt_world *world);
 int gt_world_open_door(struct gt_world *world, const struct gt_world *origin,
 		       struct gt_err *err);
 
+/* Which world comes of which. */
+struct gt_world_descent {
+	const struct gt_world *origin;
+	const uint32_t *left; /* the numbers of its processes in the origin */
+	uint32_t epoch;
+};
+
 /*
  * open.c: begin a world among processes that are connected already: wires[size]
  * are taken, of which process 0 uses all but its own, the others number 0.
  * GT_ENO: others were lost meanwhile.
  */
 int gt_world_start(const struct gt_world_config *config,
-		   const struct gt_world *origin, struct gt_wire *wires,
-		   struct gt_world **world, struct gt_err *err);
+		   const struct gt_world_descent *descent,
+		   struct gt_wire *wires, struct gt_world **world,
+		   struct gt_err *err);
 
 /*
  * A world that is regrouped has several that follow; all count them alike.  The

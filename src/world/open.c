@@ -38,6 +38,7 @@ static void gt_world_free(struct gt_world *world)
 	pthread_cond_destroy(&world->changed);
 	pthread_mutex_destroy(&world->mutex);
 	free(world->doors);
+	free(world->was);
 	free(world->listener);
 	free(world->members);
 	free(world);
@@ -272,24 +273,31 @@ static int gt_world_settle(struct gt_world *world,
 }
 
 int gt_world_start(const struct gt_world_config *config,
-		   const struct gt_world *origin, struct gt_wire *wires,
-		   struct gt_world **out, struct gt_err *err)
+		   const struct gt_world_descent *descent,
+		   struct gt_wire *wires, struct gt_world **out,
+		   struct gt_err *err)
 {
-	struct gt_world *world = gt_world_new(config);
+	uint32_t *was = calloc(config->size, sizeof(*was));
+	struct gt_world *world = was ? gt_world_new(config) : NULL;
 	int rc;
 
+	if (!world)
+		free(was);
 	if (!world)
 		return gt_err_set(err, GT_ESYS, NULL,
 				  "no memory or no file for a job: %s",
 				  strerror(errno));
-	world->epoch = gt_world_next_epoch(origin);
+	memcpy(was, descent->left, config->size * sizeof(*was));
+	world->was = was;
+	world->was_size = descent->origin->config.size;
+	world->epoch = descent->epoch;
 	gt_world_seat(world, wires);
 	rc = gt_thread_start(&world->thread, gt_world_main, world, err);
 	if (rc) {
 		gt_world_free(world);
 		return rc;
 	}
-	rc = gt_world_settle(world, origin, err);
+	rc = gt_world_settle(world, descent->origin, err);
 	if (rc) {
 		gt_world_abandon(world);
 		return rc;

@@ -33,8 +33,14 @@ static void gt_regroup_begin(struct gt_regrouping *group)
 						      : GT_SEAT_AWAITED;
 		group->hears_all &= !world->members[r].is_silent;
 	}
+	group->unheard_ns = -1;
+	if (world->orphan) {
+		group->unheard_ns = world->members[0].silent_ns;
+		world->members[0].silent_ns = 0; /* for the next attempt */
+	}
 	pthread_mutex_unlock(&world->mutex);
 	group->begin_ns = gt_clock_ns();
+	group->epoch = gt_world_next_epoch(group->world);
 	group->nleft = 0;
 }
 
@@ -68,6 +74,8 @@ static int gt_regroup_start(struct gt_regrouping *group, struct gt_world **next,
 			    struct gt_err *err)
 {
 	const struct gt_world *world = group->world;
+	const struct gt_world_descent descent = {world, group->left,
+						 group->epoch};
 	struct gt_world_config config = world->config;
 	struct gt_wire *wires = calloc(group->nleft, sizeof(*wires));
 	int rc;
@@ -84,7 +92,7 @@ static int gt_regroup_start(struct gt_regrouping *group, struct gt_world **next,
 		if (group->left[i] == world->config.rank)
 			config.rank = i;
 	}
-	rc = gt_world_start(&config, world, wires, next, err);
+	rc = gt_world_start(&config, &descent, wires, next, err);
 	for (uint32_t i = 0; i < group->nleft; i++)
 		gt_wire_close(&wires[i]);
 	free(wires);
@@ -135,4 +143,10 @@ int gt_world_regroup(struct gt_world *world, const struct gt_regroup *how,
 	world->has_moved = atomic_load(&world->failed);
 	*nleft = group.nleft;
 	return GT_OK;
+}
+
+void gt_world_take_back(struct gt_world *world, struct gt_world *next)
+{
+	gt_world_abandon(next);
+	world->nregroups--;
 }

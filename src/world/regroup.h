@@ -24,7 +24,8 @@ struct gt_seat {
 	enum gt_seat_state state;
 	struct gt_wire wire; /* HERE: to the one that leads, or from it */
 	struct gt_knock knock;
-	int probe_fd; /* at its door, to see whether it is there; or -1 */
+	int is_behind; /* HERE: it does not know of this world yet */
+	int probe_fd;  /* at its door, to see whether it is there; or -1 */
 	struct gt_auth_greeting
 		greeting; /* heard there, as far as it has come */
 	size_t heard_bytes;
@@ -37,7 +38,9 @@ struct gt_regrouping {
 	int64_t begin_ns;      /* of this attempt */
 	struct gt_seat *seats; /* [size of the old world] */
 	int hears_all;         /* no one is silent, nor was this process */
+	int64_t unheard_ns; /* process 0, when the connection to it broke; -1 */
 	uint32_t *left, nleft; /* the result */
+	uint32_t epoch;        /* of the new world */
 };
 
 /*

@@ -38,6 +38,7 @@ static int gt_follow_read_roll(struct gt_regrouping *group,
 		has_me |= rank == group->world->config.rank;
 		group->left[group->nleft++] = rank;
 	}
+	group->epoch = (uint32_t)frame->seq;
 	return has_me != 0;
 }
 
@@ -61,9 +62,11 @@ static int gt_follow_frame(struct gt_regrouping *group,
 
 /*
  * What the one that leads says: GT_ENO when it hangs up before, or is silent
- * for as long as in a world that works.
+ * for as long as in a world that works, and for as long as others may still
+ * wait to be let in there.
  */
 static int gt_follow_hear(struct gt_regrouping *group, uint32_t first,
+			  const struct gt_net_deadline *patience,
 			  struct gt_err *err)
 {
 	const char *called = group->world->members[first].called;
@@ -96,7 +99,8 @@ static int gt_follow_hear(struct gt_regrouping *group, uint32_t first,
 					  "%s speaks nonsense", called);
 		if (!here)
 			return GT_ENO;
-		if (silent_ns < group->how->timeout_ns / 4 * 3)
+		if (silent_ns < group->how->timeout_ns / 4 * 3 ||
+		    gt_net_poll_ms(patience))
 			continue;
 		seat->state = GT_SEAT_SILENT;
 		return GT_ENO;
@@ -169,11 +173,28 @@ static int gt_follow_enter(struct gt_regrouping *group, uint32_t first,
 	return state == GT_CONNECT_OPEN ? GT_OK : GT_ENO;
 }
 
+/*
+ * Whose connection to process 0 is broken sees nothing of it but its door.  The
+ * others take it for silent after three quarters of the limit and go on at the
+ * next door; so must this one, or it is with a process that nobody waits for.
+ */
+static struct gt_net_deadline gt_follow_patience(
+	const struct gt_regrouping *group, uint32_t first)
+{
+	struct gt_net_deadline deadline = gt_regroup_patience(group, first);
+	int64_t until_ns = group->begin_ns + group->how->timeout_ns / 4 * 3 -
+			   group->unheard_ns;
+
+	if (!first && group->unheard_ns >= 0 && until_ns < deadline.deadline_ns)
+		deadline.deadline_ns = until_ns;
+	return deadline;
+}
+
 int gt_regroup_follow(struct gt_regrouping *group, uint32_t first,
 		      struct gt_err *err)
 {
 	const struct timespec nap = {0, GT_FOLLOW_NAP_NS};
-	struct gt_net_deadline deadline = gt_regroup_patience(group, first);
+	struct gt_net_deadline deadline = gt_follow_patience(group, first);
 	struct gt_seat *seat = &group->seats[first];
 	int rc;
 
@@ -185,7 +206,7 @@ int gt_regroup_follow(struct gt_regrouping *group, uint32_t first,
 			break;
 		rc = gt_follow_enter(group, first, &deadline);
 		if (!rc)
-			rc = gt_follow_hear(group, first, err);
+			rc = gt_follow_hear(group, first, &deadline, err);
 		if (!rc) {
 			seat->state = GT_SEAT_HERE;
 			return GT_OK;

@@ -26,13 +26,46 @@ struct gt_lead {
 	int64_t beaten_ns;    /* when it last gave a sign of life; or 0 */
 };
 
+/*
+ * The seat of a process that comes from the world before this one, as it has
+ * not heard that this one has begun; NULL: it has none here.
+ */
+static struct gt_seat *gt_lead_seat_behind(const struct gt_lead *lead,
+					   const struct gt_auth_answer *answer)
+{
+	const struct gt_world *world = lead->group->world;
+
+	if (!world->was || answer->index != world->epoch ||
+	    answer->size != world->was_size)
+		return NULL;
+	for (uint32_t r = 0; r < world->config.size; r++)
+		if (world->was[r] == answer->rank && r != world->config.rank)
+			return &lead->group->seats[r];
+	return NULL;
+}
+
+static void gt_lead_seat(struct gt_seat *seat, const struct gt_wire *wire,
+			 int is_behind)
+{
+	/* Whoever comes again has given its first connection up. */
+	gt_wire_close(&seat->wire);
+	seat->wire = *wire;
+	seat->state = GT_SEAT_HERE;
+	seat->is_behind = is_behind;
+}
+
 static void gt_lead_enter(void *arg, struct gt_wire *wire,
 			  const struct gt_auth_answer *answer)
 {
 	struct gt_lead *lead = arg;
 	const struct gt_world *world = lead->group->world;
-	struct gt_seat *seat;
+	struct gt_seat *seat = gt_lead_seat_behind(lead, answer);
 
+	if (answer->kind == GT_CONNECTION_REGROUP && seat &&
+	    seat->state != GT_SEAT_EXCLUDED) {
+		gt_lead_seat(seat, wire, 1);
+		return;
+	}
 	if (answer->kind != GT_CONNECTION_REGROUP ||
 	    answer->size != world->config.size ||
 	    answer->rank >= world->config.size ||
@@ -53,10 +86,7 @@ static void gt_lead_enter(void *arg, struct gt_wire *wire,
 		gt_wire_close(wire);
 		return;
 	}
-	/* Whoever comes again has given its first connection up. */
-	gt_wire_close(&seat->wire);
-	seat->wire = *wire;
-	seat->state = GT_SEAT_HERE;
+	gt_lead_seat(seat, wire, 0);
 }
 
 /* The process's port is somebody else's now. */
@@ -189,34 +219,41 @@ static int gt_lead_has_right(const struct gt_lead *lead, struct gt_err *err)
 			  n > GT_LEAD_NAMED ? " ..." : "");
 }
 
-/* Tell all that are here who is left. */
-static int gt_lead_call_roll(struct gt_lead *lead, struct gt_err *err)
+/* Tell one who is left, by the numbers that it knows. */
+static int gt_lead_tell(const struct gt_regrouping *group, struct gt_seat *seat)
 {
-	struct gt_regrouping *group = lead->group;
 	struct gt_buf list = GT_BUF_INIT;
-	struct gt_frame frame = {.type = GT_FRAME_ROLL};
-	int failed;
+	struct gt_frame frame = {.type = GT_FRAME_ROLL, .seq = group->epoch};
 	uint32_t rank;
+	int done;
 
-	for (uint32_t r = 0; r < group->world->config.size; r++) {
-		if (group->seats[r].state != GT_SEAT_HERE)
-			continue;
-		group->left[group->nleft++] = r;
-		rank = htonl(r);
+	for (uint32_t i = 0; i < group->nleft; i++) {
+		rank = group->left[i];
+		rank = htonl(seat->is_behind ? group->world->was[rank] : rank);
 		gt_buf_add(&list, &rank, sizeof(rank));
 	}
 	frame.bytes = (uint32_t)list.len;
 	frame.payload = list.text;
-	failed = list.failed;
-	for (uint32_t i = 1; !failed && i < group->nleft; i++) {
-		struct gt_wire *wire = &group->seats[group->left[i]].wire;
-
-		failed = !gt_wire_put(wire, &frame);
-		/* Whoever is gone by now is missed in the new world. */
-		gt_wire_flush(wire);
-	}
+	done = !list.failed && gt_wire_put(&seat->wire, &frame);
+	/* Whoever is gone by now is missed in the new world. */
+	if (done)
+		gt_wire_flush(&seat->wire);
 	gt_buf_release(&list);
-	return failed ? gt_err_nomem(err) : GT_OK;
+	return done;
+}
+
+/* Tell all that are here who is left. */
+static int gt_lead_call_roll(struct gt_lead *lead, struct gt_err *err)
+{
+	struct gt_regrouping *group = lead->group;
+
+	for (uint32_t r = 0; r < group->world->config.size; r++)
+		if (group->seats[r].state == GT_SEAT_HERE)
+			group->left[group->nleft++] = r;
+	for (uint32_t i = 1; i < group->nleft; i++)
+		if (!gt_lead_tell(group, &group->seats[group->left[i]]))
+			return gt_err_nomem(err);
+	return GT_OK;
 }
 
 /* Nobody is to wait for this process any more. */

@@ -82,6 +82,12 @@ void gt_world_close(struct gt_world *world);
 /* As _close(), of one that has failed; nobody waits for anybody. */
 void gt_world_abandon(struct gt_world *world);
 
+/*
+ * Abandon the world that came last of a regrouping, to regroup once more.
+ * Others may not have heard that it has begun, so the next one has its number.
+ */
+void gt_world_take_back(struct gt_world *world, struct gt_world *next);
+
 uint32_t gt_world_rank(const struct gt_world *world);
 uint32_t gt_world_size(const struct gt_world *world);
 

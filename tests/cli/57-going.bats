@@ -114,6 +114,28 @@ ended_but_one() {
 	until_true gone
 }
 
+@test "of 32 processes 27 are killed and one is stopped at once: four go on" {
+	local one victims=()
+	ring_plan 4x-dgx-h100
+	soak 10 32 --timeout 12s
+	for one in "${!children[@]}"; do
+		case $one in
+		3 | 5 | 12 | 20 | 31) ;;
+		*) victims+=("${children[one]}") ;;
+		esac
+	done
+	[ ${#victims[@]} -eq 27 ]
+	kill -STOP "${children[5]}"
+	kill -KILL "${victims[@]}"
+	# They wait for the one that can be reached and does not come, and for
+	# no more than three times the limit in all.
+	until_true said 1
+	kill -KILL "${children[5]}"
+	ended
+	grep -q "^process 0 (.*, pid ${children[0]}) with rank 0, process 1 .*, process 2 .*, process 4 (.*) with rank 4 and 24 more are gone; 4 of 32 ranks go on with " \
+		"$plan.out"
+}
+
 @test "an interrupt ends all, and nobody goes on without the others" {
 	ring_plan
 	soak 60 4 --timeout 40s

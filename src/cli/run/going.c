@@ -14,6 +14,9 @@
 #include "plan/json/json.h"
 #include "world/world.h"
 
+/* So many of those that are gone are named, and the others counted. */
+enum { GT_GOING_NAMED = 4 };
+
 /* One step from a job to the next. */
 struct gt_going_step {
 	struct gt_run_going *going;
@@ -36,6 +39,17 @@ static uint32_t gt_going_start(const struct gt_going_step *step, uint32_t p)
 						config->plan->nranks);
 }
 
+static void gt_going_name(struct gt_going_step *step, uint32_t p,
+			  uint32_t first, uint32_t end)
+{
+	gt_buf_printf(&step->words, "%s%s with rank%s %u",
+		      step->words.len ? ", " : "",
+		      gt_world_name(step->sweep->config.world, p),
+		      end - first > 1 ? "s" : "", first);
+	if (end - first > 1)
+		gt_buf_printf(&step->words, "-%u", end - 1);
+}
+
 /* Find which ranks are gone with which processes, and say so. */
 static void gt_going_count(struct gt_going_step *step)
 {
@@ -51,14 +65,14 @@ static void gt_going_count(struct gt_going_step *step)
 			n += end - first;
 			continue;
 		}
-		gt_buf_printf(&step->words, "%s%s with rank%s %u",
-			      named++ ? ", " : "", gt_world_name(old, p),
-			      end - first > 1 ? "s" : "", first);
-		if (end - first > 1)
-			gt_buf_printf(&step->words, "-%u", end - 1);
+		if (named++ < GT_GOING_NAMED)
+			gt_going_name(step, p, first, end);
 		memset(step->gone + first, 1, end - first);
 	}
 	step->starts[i] = n;
+	if (named > GT_GOING_NAMED)
+		gt_buf_printf(&step->words, " and %u more",
+			      named - GT_GOING_NAMED);
 	gt_buf_printf(&step->words, " %s gone; %u of %u ranks go on",
 		      named > 1 ? "are" : "is", n,
 		      step->sweep->config.plan->nranks);
@@ -166,7 +180,7 @@ static int gt_going_try_again(struct gt_going_step *step, struct gt_err *err)
 	gt_err_init(&why);
 	if (!step->next || !gt_world_failed(step->next, &why))
 		return 0;
-	gt_world_abandon(step->next);
+	gt_world_take_back(step->sweep->config.world, step->next);
 	gt_plan_free(step->plan);
 	step->next = NULL;
 	step->plan = NULL;
