@@ -314,7 +314,7 @@ machine; write 0-3, GPU0,GPU2 or bus ids, which gtopo paths shows"
 		good.xml >swapped.xml
 	sick swapped.xml >c.xml
 	run_split gtopo search --gpus 3,1,2,4-7 c.xml
-	want 2 "gtopo search: --gpus: '1' is '0000:43:00.0' on node 'good-0' \
+	want 2 "gtopo search: --gpus: '1' is '0000:43:00.0' on nodes 'good-0' \
 and 148 more, but '0000:1b:00.0' on node 'gpu117': name GPUs by their bus ids, \
 which are the same everywhere"
 	run_split gtopo search -q --gpus 0000:43:00.0,2-7 -o plan c.xml
