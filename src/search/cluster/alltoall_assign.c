@@ -319,7 +319,9 @@ static void sort_candidates(struct gt_assign_choice *choice)
 		}
 }
 
-/* The path's loads, of which a block that leaves and enters may have a row twice.
+/*
+ * A block that leaves one node and enters another may load a row twice, which
+ * an assignment has once.
  */
 static int merge_loads(struct gt_arena *arena,
 		       const struct gt_alltoall_path *path,
