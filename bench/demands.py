@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """How long a plan for a demand takes: demands.py GTOPO [GTOPO ...]
 
-Runs gtopo search --demand on as many dgx-h100 below rails as NODES says ("1 2 4
-8"), for as many matrices as MATRICES says (7): four experts a rank, asked for by
-Zipf's law of exponent 1.2, by every other one's ranks in one order.  Prints
-processor time in milliseconds, reading and writing included, a line for each
-number of GPUs and each program, so that two builds are compared in turns.
+Runs gtopo search --demand on as many dgx-h100 below rails as NODES says
+("1 2 4 8"), for as many matrices as MATRICES says (7): four experts a rank,
+asked for by Zipf's law of exponent 1.2, by every other one's ranks in one
+order.  Prints processor time in milliseconds, reading and writing included, a
+line for each number of GPUs and each program, so that two builds are compared
+in turns.
 """
 import os
 import random
