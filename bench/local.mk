@@ -37,8 +37,8 @@ noinst_PROGRAMS += %D%/beside %D%/ceiling %D%/messages %D%/overlap \
 %C%_overlap_LDADD = $(gtopo_LDADD)
 endif
 
-EXTRA_DIST += %D%/commands.sh %D%/faults.sh %D%/forest.sh %D%/going.sh \
-	%D%/gloo-allreduce.cc \
+EXTRA_DIST += %D%/commands.sh %D%/demands.py %D%/faults.sh %D%/forest.sh \
+	%D%/going.sh %D%/gloo-allreduce.cc \
 	%D%/measure.sh %D%/mpi-allreduce.c %D%/no-peers.sh %D%/overlap.sh \
 	%D%/processes.sh %D%/routes.py %D%/search.sh %D%/tuner.sh %D%/uneven.sh \
 	%D%/verbs.sh %D%/verbs-vm.sh %D%/ways.sh \

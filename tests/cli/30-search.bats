@@ -411,7 +411,7 @@ allreduce, broadcast and reduce; take --algo hier"
 		run_split gtopo search c.xml
 	}
 	run_split gtopo search --algo hier "$(h100)"
-	want 2 "gtopo search: --algo hier needs a cluster file, or --nodes"
+	want 2 "gtopo search: --algo hier is for several nodes: a cluster file of several, or --nodes"
 	run_split gtopo search --algo forest --nodes 9 "$(h100)"
 	want 2 "gtopo search: --algo forest is for one machine, or up to 64 GPUs"
 	for coll in broadcast reduce; do

@@ -178,7 +178,8 @@ verdict() { # COLLECTIVE FILE
 	[ "$status" -eq 0 ]
 	[ "$(jq -c '[.cluster.levels[] | [.nodes, .uplink_gbs]]' plan)" = \
 		'[[1,"25/2"],[9,null]]' ]
-	gtopo verify plan | grep -q 'any schedule: optimal, proven'
+	gtopo verify plan |
+		grep -q 'any schedule with what all nodes have: optimal, proven'
 	# Small ones can be had both ways, and run.
 	gtopo search -q --algo hier --coll allgather --gpus 1,2 -o plan \
 		"$cases/card-missing.xml"
@@ -226,6 +227,8 @@ fits() {
 		run_split gtopo verify --topology c.xml plan
 		want 0 ""
 		[[ $out == "correct   allreduce of 1200 ranks "*" proven"*"c.xml has these links and routes" ]]
+		# What is proved is not about what only some nodes have.
+		[[ $out == *"busbw for any schedule with what all nodes have: "* ]]
 		run_split gtopo verify --topology good.xml plan
 		[[ "$status $err" == "1 gtopo verify: plan: links["*"' has '"*"' GB/s, not '"*"'" ]]
 		gtopo show --json good.xml >good.json
@@ -303,6 +306,61 @@ have: take it out of the file, or let all do without by --gpus \
 machine; write 0-3, GPU0,GPU2 or bus ids, which gtopo paths shows"
 }
 
+@test "a number that means several GPUs of a large cluster is refused" {
+	cp "$xml/dgx-h100.xml" good.xml
+	sed 's/<gpu dev="0" sm="90" rank="0"/<gpu dev="X" sm="90" rank="X"/
+		s/<gpu dev="1" sm="90" rank="1"/<gpu dev="0" sm="90" rank="0"/
+		s/<gpu dev="X" sm="90" rank="X"/<gpu dev="1" sm="90" rank="1"/' \
+		good.xml >swapped.xml
+	sick swapped.xml >c.xml
+	run_split gtopo search --gpus 3,1,2,4-7 c.xml
+	want 2 "gtopo search: --gpus: '1' is '0000:43:00.0' on nodes 'good-0' \
+and 148 more, but '0000:1b:00.0' on node 'gpu117': name GPUs by their bus ids, \
+which are the same everywhere"
+	run_split gtopo search -q --gpus 0000:43:00.0,2-7 -o plan c.xml
+	want 0 ""
+	[ "$(jq -r '.cluster.ranks[0].device' plan)" = 0000:43:00.0 ]
+}
+
+@test "a node without GPUs is named, and what to do" {
+	cp "$xml/dgx-h100.xml" good.xml
+	cat >login.xml <<-END
+		<system version="1"><cpu numaid="0" arch="x86_64"
+		vendor="GenuineIntel" familyid="6" modelid="143">
+		<pci busid="0000:01:00.0" class="0x020000"
+		link_speed="16.0 GT/s PCIe" link_width="16"><nic>
+		<net name="mlx5_0" dev="0" speed="100000" port="1"
+		maxconn="131072" gdr="1"/></nic></pci></cpu></system>
+	END
+	sick login.xml | sed 's/nets="0,3-6,9-11" names/names/' >many.xml
+	sed 's/149/1/' many.xml >few.xml
+	for file in few many; do
+		for what in "" "--coll alltoall" "--algo hier" "--algo collnet"; do
+			# shellcheck disable=SC2086
+			run_split gtopo search $what $file.xml
+			want 2 "gtopo search: $file.xml: node 'gpu117' of \
+login.xml has no GPUs, which a plan is for: take it out of the file"
+		done
+	done
+}
+
+@test "a cluster of one node is planned as that machine" {
+	cp "$xml/dgx-h100.xml" good.xml
+	sick good.xml | sed 's/149/1/; /gpu117/d' >one.xml
+	for coll in allreduce alltoall gather; do
+		gtopo search -q --coll $coll -o machine good.xml
+		run_split gtopo search -q --coll $coll -o plan one.xml
+		want 0 ""
+		cmp machine plan
+		run_split gtopo verify --topology one.xml plan
+		want 0 ""
+		[[ $out == *"one.xml has these links and routes" ]]
+	done
+	run_split gtopo search --algo hier one.xml
+	want 2 "gtopo search: --algo hier is for several nodes: a cluster \
+file of several, or --nodes"
+}
+
 @test "--explain of a fleet names the sick node, wherever the file has it" {
 	cp "$xml/dgx-h100.xml" good.xml
 	sed '0,/speed="400000"/s//speed="100000"/' good.xml >port.xml
@@ -314,7 +372,7 @@ machine; write 0-3, GPU0,GPU2 or bus ids, which gtopo paths shows"
 		want 0 ""
 		cmp plan explained
 		[[ $out == *"  node 'gpu117' of port.xml: port mlx5_0: link of 100000 Mb/s instead of 400000 ("*"; all-reduce of 150 nodes all like it reaches at most 35"*" GB/s, like 'good-0' 386."* ]]
-		[[ $out == *"proved: no schedule with what all have reaches more"* ]]
+		[[ $out == *"proved: no schedule with what all nodes have reaches more"* ]]
 	done
 	# A port that is not joined is no difference between files.
 	sick good.xml | sed 's/9-11" names/9,10" names/' >c.xml

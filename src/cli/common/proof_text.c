@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/text.h"
+#include "plan/ir/cluster.h"
 #include "plan/ir/plan.h"
 
 const char *gt_proof_text_found(const struct gt_plan *plan)
@@ -43,7 +44,7 @@ const char *gt_proof_text_value(const struct gt_plan *plan,
  * Prices and parts prove what the routes that are named can carry, and sets may
  * leave out links that none of those crosses.
  */
-const char *gt_proof_text_routes(const struct gt_plan *plan, int any)
+static const char *over_routes(const struct gt_plan *plan, int any)
 {
 	const struct gt_plan_proof *proof = &plan->proof;
 	int of_class = !any && proof->class_ != GT_PROOF_ANY;
@@ -61,6 +62,16 @@ const char *gt_proof_text_routes(const struct gt_plan *plan, int any)
 	return of_class || priced || proof->nparts || proof->nunused
 		       ? " over its routes"
 		       : "";
+}
+
+const char *gt_proof_text_routes(const struct gt_plan *plan, int any)
+{
+	const char *routes = over_routes(plan, any);
+
+	if (!plan->cluster || !plan->cluster->common)
+		return routes;
+	return *routes ? " over its routes with what all nodes have"
+		       : " with what all nodes have";
 }
 
 const char *gt_proof_text_subject(const struct gt_plan *plan,

@@ -13,7 +13,7 @@ struct gt_buf;
 struct gt_plan;
 struct gt_plan_proof;
 
-enum { GT_PROOF_SUBJECT_MAX = 64, GT_PROOF_RATE_MAX = 64 };
+enum { GT_PROOF_SUBJECT_MAX = 96, GT_PROOF_RATE_MAX = 64 };
 
 /* Name what the plan is made of: "rings", "flows", "trees" or "a mesh". */
 const char *gt_proof_text_found(const struct gt_plan *plan);
@@ -29,7 +29,8 @@ const char *gt_proof_text_value(const struct gt_plan *plan,
 /*
  * " over its routes" if the bound holds for what takes the plan's routes, one
  * for each pair of ranks, " over its routes and relays" if a rank may be
- * between two others, and "" if it holds for whatever the links can do.
+ * between two others, and "" if it holds for whatever the links can do.  Behind
+ * it stands " with what all nodes have" where some have more.
  * That of the proof's own class, or, if `any` is set, that of any schedule.
  */
 const char *gt_proof_text_routes(const struct gt_plan *plan, int any);

@@ -269,7 +269,7 @@ static void print_cluster_proof(const struct gt_whatif *whatif, double factor,
 	if (!cluster->has_bound)
 		return;
 	snprintf(subject, sizeof(subject), "schedule%s%s reaches", routes,
-		 whatif->homogenized ? " with what all have" : "");
+		 whatif->homogenized ? " with what all nodes have" : "");
 	gt_proof_text_proved(&text, out);
 	gt_buf_puts(out, "\n");
 	if (cluster->nparts)

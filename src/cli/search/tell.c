@@ -80,8 +80,7 @@ static void tell_bound(const struct gt_cmd_args *args,
 	if (!plan->has_proof)
 		return;
 	gt_proof_text_proved(&words, &text);
-	gt_cmd_note(args, "%s%s", gt_buf_text(&text),
-		    result->homogenized ? " with what all have" : "");
+	gt_cmd_note(args, "%s", gt_buf_text(&text));
 	gt_buf_release(&text);
 }
 

@@ -345,7 +345,7 @@ static int find_node(struct comparison *m,
 		m->topo = source->topo;
 		return leave_out(machine, source->topo, err);
 	}
-	if (!m->plan->cluster)
+	if (!m->plan->cluster && source->cluster->nnodes > 1)
 		return gt_err_set(err, GT_EINPUT, machine->path,
 				  "is a cluster; the plan is of one machine");
 	if (machine->exclude_link || machine->exclude_device)

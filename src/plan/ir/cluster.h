@@ -88,6 +88,11 @@ struct gt_plan_cluster {
 	struct gt_plan_level *levels; /* the lowest first */
 	uint32_t nports;
 	struct gt_plan_port *ports;
+	/*
+	 * Nodes or switches differ, and links and uplinks are what all of them
+	 * have: a bound is about these, not about what some have besides.
+	 */
+	int common;
 };
 
 /*

@@ -29,6 +29,8 @@ void gt_print_cluster(const struct gt_plan *plan, struct gt_json_writer *json)
 
 	gt_json_open_object(json, "cluster", GT_JSON_LINES);
 	gt_json_put_int(json, "nodes", cluster->nnodes);
+	if (cluster->common)
+		gt_json_put_bool(json, "common", 1);
 	gt_print_ranks(json, cluster->nlocal, plan->ranks, 0);
 	gt_json_open_array(json, "ports", GT_JSON_FLAT);
 	for (uint32_t i = 0; i < cluster->nports; i++) {

@@ -133,10 +133,10 @@ static int gt_read_local(struct gt_plan_reader *reader,
 int gt_read_cluster(struct gt_plan_reader *reader, const struct gt_json *at,
 		    struct gt_err *err)
 {
-	static const char *const keys[] = {"nodes", "ranks", "ports", "levels",
-					   NULL};
+	static const char *const keys[] = {"nodes", "common", "ranks",
+					   "ports", "levels", NULL};
 	struct gt_plan *plan = reader->plan;
-	struct gt_json nodes;
+	struct gt_json nodes, common;
 	int rc = gt_json_object(at, keys, err);
 
 	plan->cluster = gt_read_array(reader, 1, sizeof(*plan->cluster), err);
@@ -147,6 +147,8 @@ int gt_read_cluster(struct gt_plan_reader *reader, const struct gt_json *at,
 	if (!rc)
 		rc = gt_json_u32(&nodes, UINT32_MAX, &plan->cluster->nnodes,
 				 err);
+	if (!rc && gt_json_get(at, "common", &common))
+		rc = gt_json_bool(&common, &plan->cluster->common, err);
 	if (!rc)
 		rc = gt_read_local(reader, at, err);
 	if (!rc)

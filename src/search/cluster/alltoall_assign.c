@@ -320,6 +320,35 @@ static void sort_candidates(struct gt_assign_choice *choice)
 }
 
 /*
+ * A block that leaves one node and enters another may load a row twice, which
+ * an assignment has once.
+ */
+static int merge_loads(struct gt_arena *arena,
+		       const struct gt_alltoall_path *path,
+		       struct gt_assign_path *merged)
+{
+	struct gt_row_load *loads =
+		gt_arena_array(arena, path->nloads, sizeof(*loads));
+	uint32_t n = 0;
+
+	if (!loads)
+		return GT_ESYS;
+	for (uint32_t i = 0; i < path->nloads; i++) {
+		uint32_t k = 0;
+
+		while (k < n && loads[k].row != path->loads[i].row)
+			k++;
+		if (k < n)
+			loads[k].units += path->loads[i].units;
+		else
+			loads[n++] = path->loads[i];
+	}
+	merged->loads = loads;
+	merged->nloads = n;
+	return GT_OK;
+}
+
+/*
  * Tell the assignment of the pairs that have candidates, and of these: those of
  * its m-th pair are numbered from m * GT_ASSIGN_CANDIDATES on.
  */
@@ -349,10 +378,10 @@ static int list_candidates(struct gt_assign_search *s)
 
 			numbers[first + i] = first + i;
 			paths[first + i] = (struct gt_assign_path){
-				.nloads = path->nloads,
-				.loads = path->loads,
 				.times = s->a2a->nodes[path->class_],
 				.score = choice->score[i]};
+			if (merge_loads(arena, path, &paths[first + i]))
+				return GT_ESYS;
 		}
 		pairs[m] = (struct gt_assign_pair){choice->n, &numbers[first]};
 		s->pair_of[m++] = p;

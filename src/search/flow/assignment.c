@@ -4,31 +4,63 @@
  */
 #include "search/flow/assignment.h"
 
+#include <string.h>
+
 #include "base/arena.h"
 #include "search/problem/budget.h"
 
 /* After a move a place rests for so many steps. */
 enum { GT_ASSIGN_REST = 6 };
 
+/* Bits of a row's pairs are in so many words. */
+static size_t row_words(const struct gt_assignment *a)
+{
+	return (a->npairs + 63) / 64;
+}
+
 int gt_assignment_init(struct gt_assignment *a, uint32_t max_channels,
 		       struct gt_arena *arena)
 {
 	size_t places = (size_t)a->npairs * max_channels;
 
+	a->may_load = gt_arena_array(arena, a->nrows * row_words(a),
+				     sizeof(*a->may_load));
 	a->pick = gt_arena_array(arena, places, sizeof(*a->pick));
 	a->moved = gt_arena_array(arena, places, sizeof(*a->moved));
 	a->load = gt_arena_array(arena, a->nrows, sizeof(*a->load));
 	a->most = gt_arena_array(arena, a->nrows, sizeof(*a->most));
 	a->weight = gt_arena_array(arena, a->nrows, sizeof(*a->weight));
-	return a->pick && a->moved && a->load && a->most && a->weight;
+	return a->pick && a->moved && a->load && a->most && a->weight &&
+	       a->may_load;
 }
 
-/* The load that the row has too much, times the row's weight. */
+/* Find which pairs have a path that loads a row. */
+static void index_rows(struct gt_assignment *a)
+{
+	size_t nwords = row_words(a);
+
+	memset(a->may_load, 0, a->nrows * nwords * sizeof(*a->may_load));
+	for (uint32_t p = 0; p < a->npairs; p++)
+		for (uint32_t i = 0; i < a->pairs[p].npaths; i++) {
+			const struct gt_assign_path *path =
+				&a->paths[a->pairs[p].paths[i]];
+
+			for (uint32_t l = 0; l < path->nloads; l++)
+				a->may_load[path->loads[l].row * nwords +
+					    p / 64] |= UINT64_C(1) << p % 64;
+		}
+}
+
+/* What a row of that load has too much, times the row's weight. */
+static int64_t excess_of(const struct gt_assignment *a, uint32_t row,
+			 int64_t load)
+{
+	return load > a->most[row] ? (load - a->most[row]) * a->weight[row] : 0;
+}
+
 static int64_t row_excess(const struct gt_assignment *a, uint32_t row)
 {
-	int64_t load = a->load[row];
-
-	return load > a->most[row] ? (load - a->most[row]) * a->weight[row] : 0;
+	return excess_of(a, row, a->load[row]);
 }
 
 /* Put the path's load on its rows, or (-1) take it off. */
@@ -40,27 +72,25 @@ static void put_path(struct gt_assignment *a, uint32_t path, int sign)
 		a->load[p->loads[i].row] += sign * p->times * p->loads[i].units;
 }
 
-/* The weighted excess of all rows on the path. */
-static int64_t path_excess(struct gt_assignment *a, uint32_t path)
+/*
+ * How much more rows, each once on the path, are over with it than without; or
+ * some number from the limit on if it is no less than that.
+ */
+static int64_t path_cost(struct gt_assignment *a, uint32_t path, int64_t limit)
 {
 	const struct gt_assign_path *p = &a->paths[path];
 	int64_t sum = 0;
 
-	a->looks += p->nloads;
-	for (uint32_t i = 0; i < p->nloads; i++)
-		sum += row_excess(a, p->loads[i].row);
+	a->looks += 2 * p->nloads;
+	for (uint32_t i = 0; i < p->nloads && sum < limit; i++) {
+		uint32_t row = p->loads[i].row;
+		int64_t load = a->load[row] + p->times * p->loads[i].units;
+
+		/* Most rows have room. */
+		if (load > a->most[row])
+			sum += excess_of(a, row, load) - row_excess(a, row);
+	}
 	return sum;
-}
-
-/* How much more rows are over with the path than without it. */
-static int64_t path_cost(struct gt_assignment *a, uint32_t path)
-{
-	int64_t without = path_excess(a, path), with;
-
-	put_path(a, path, 1);
-	with = path_excess(a, path);
-	put_path(a, path, -1);
-	return with - without;
 }
 
 static int uses_row(const struct gt_assignment *a, uint32_t path, uint32_t row)
@@ -90,61 +120,74 @@ static uint32_t worst_row(const struct gt_assignment *a)
 	return worst;
 }
 
-/* The best other path for a place, and how much it takes off the excess. */
-static int64_t best_gain(struct gt_assignment *a, uint32_t place,
-			 uint32_t *path)
+/* The best move so far. */
+struct best_move {
+	int64_t gain;
+	uint32_t place, path;
+};
+
+/* Take the best other path for a place if it takes more off the excess. */
+static void try_place(struct gt_assignment *a, uint32_t place,
+		      struct best_move *best)
 {
 	const struct gt_assign_pair *pair = &a->pairs[place / a->k];
 	uint32_t old = a->pick[place];
-	int64_t was, best = INT64_MAX;
+	int64_t was, limit = INT64_MAX;
 
 	put_path(a, old, -1);
-	was = path_cost(a, old);
+	was = path_cost(a, old, INT64_MAX);
+	if (best->gain > INT64_MIN)
+		limit = was - best->gain;
 	for (uint32_t i = 0; i < pair->npaths; i++) {
 		int64_t cost;
 
 		if (pair->paths[i] == old)
 			continue;
-		cost = path_cost(a, pair->paths[i]);
-		if (cost < best) {
-			best = cost;
-			*path = pair->paths[i];
-		}
+		cost = path_cost(a, pair->paths[i], limit);
+		if (cost >= limit)
+			continue;
+		limit = cost;
+		*best = (struct best_move){was - cost, place, pair->paths[i]};
 	}
 	put_path(a, old, 1);
-	return best == INT64_MAX ? INT64_MIN : was - best;
+}
+
+/* Look at the moves of the places from one to another that use the row. */
+static void look_at(struct gt_assignment *a, uint32_t row, uint32_t first,
+		    uint32_t end, struct best_move *best)
+{
+	for (uint32_t place = first; place < end; place++)
+		if ((!a->moved[place] ||
+		     a->moved[place] + GT_ASSIGN_REST <= a->step) &&
+		    uses_row(a, a->pick[place], row))
+			try_place(a, place, best);
 }
 
 /* Make the best of all moves off the row, if there is one. */
 static void move_off(struct gt_assignment *a, uint32_t row)
 {
-	uint32_t n = a->npairs * a->k, at = n, to = 0, path = 0;
-	int64_t best = INT64_MIN;
+	const uint64_t *may_load = &a->may_load[row * row_words(a)];
+	uint32_t k = a->k, n = a->npairs * k;
+	/* A prime, so that no place comes first too often. */
+	uint32_t start = a->step * 7919 % n;
+	struct best_move best = {.gain = INT64_MIN, .place = n};
 
-	for (uint32_t i = 0; i < n; i++) {
-		/* a prime, so that no place comes first too often */
-		uint32_t place = (i + a->step * 7919) % n;
-		int64_t gain;
+	/* The pair of the first place comes again at the end, for the rest. */
+	for (uint32_t i = 0; i <= a->npairs; i++) {
+		uint32_t pair = (start / k + i) % a->npairs;
 
-		if ((a->moved[place] &&
-		     a->moved[place] + GT_ASSIGN_REST > a->step) ||
-		    !uses_row(a, a->pick[place], row))
-			continue;
-		gain = best_gain(a, place, &path);
-		if (gain > best) {
-			best = gain;
-			at = place;
-			to = path;
-		}
+		if (may_load[pair / 64] >> pair % 64 & 1)
+			look_at(a, row, i ? pair * k : start,
+				i < a->npairs ? (pair + 1) * k : start, &best);
 	}
-	if (best <= 0)
+	if (best.gain <= 0)
 		a->weight[row]++;
-	if (at == n)
+	if (best.place == n)
 		return;
-	put_path(a, a->pick[at], -1);
-	put_path(a, to, 1);
-	a->pick[at] = to;
-	a->moved[at] = a->step;
+	put_path(a, a->pick[best.place], -1);
+	put_path(a, best.path, 1);
+	a->pick[best.place] = best.path;
+	a->moved[best.place] = a->step;
 }
 
 /* Paths with less score wherever there is room for them. */
@@ -159,7 +202,7 @@ static void improve_scores(struct gt_assignment *a)
 			if (a->paths[path].score >= a->paths[old].score)
 				continue;
 			put_path(a, old, -1);
-			a->pick[i] = path_cost(a, path) ? old : path;
+			a->pick[i] = path_cost(a, path, 1) ? old : path;
 			put_path(a, a->pick[i], 1);
 		}
 	}
@@ -170,6 +213,7 @@ int gt_assignment_search(struct gt_assignment *a)
 	uint32_t row;
 
 	a->looks = a->step = 0;
+	index_rows(a);
 	for (uint32_t i = 0; i < a->nrows; i++) {
 		a->load[i] = 0;
 		a->weight[i] = 1;

@@ -16,7 +16,10 @@
 struct gt_arena;
 struct gt_budget;
 
-/* The load that a path puts on a row, in the unit of the rows' limits. */
+/*
+ * The load that a path puts on a row, in the unit of the rows' limits; a path
+ * has each row once.
+ */
 struct gt_row_load {
 	uint32_t row;
 	int32_t units;
@@ -49,6 +52,8 @@ struct gt_assignment {
 	/* The search's own. */
 	uint32_t *moved; /* as pick: in which step it was moved last */
 	int64_t *weight; /* by row */
+	uint64_t
+		*may_load; /* by row: a bit for each pair with a path over it */
 	int64_t looks;
 	uint32_t step;
 };

@@ -12,6 +12,7 @@
 #include "search/problem/flat_cluster.h"
 #include "search/problem/gpu_list.h"
 #include "topo/cluster/cluster.h"
+#include "topo/graph/name.h"
 #include "topo/graph/topo.h"
 
 static int has_gpu(const struct gt_topo *topo, const char *id)
@@ -81,6 +82,94 @@ static void put_common(const struct gt_cluster *cluster,
 	gt_buf_release(&ids);
 }
 
+int gt_mixed_need_gpus(const struct gt_cluster *cluster, struct gt_err *err)
+{
+	struct gt_buf nodes = GT_BUF_INIT;
+	const struct gt_cluster_kind *kind = cluster->kinds;
+	struct gt_err why;
+	uint32_t k = 0;
+	int rc = GT_EINPUT;
+
+	gt_err_init(&why);
+	while (k < cluster->nkinds && !gt_topo_need_gpus(kind[k].topo, &why))
+		k++;
+	if (k == cluster->nkinds)
+		return GT_OK;
+	gt_unlike_put_nodes(cluster, k, &nodes);
+	if (nodes.failed)
+		rc = gt_err_nomem(err);
+	else if (gt_topo_ngpus(kind[k].topo))
+		gt_err_set(err, GT_EINPUT, cluster->source, "%s of %s %s",
+			   nodes.text, kind[k].file, why.text);
+	else
+		gt_err_set(err, GT_EINPUT, cluster->source,
+			   "%s of %s %s no GPUs, which a plan is for: take %s "
+			   "out of the file",
+			   nodes.text, kind[k].file,
+			   kind[k].nnodes > 1 ? "have" : "has",
+			   kind[k].nnodes > 1 ? "them" : "it");
+	gt_buf_release(&nodes);
+	return rc;
+}
+
+/* The first GPU that is called so, or NULL. */
+static const struct gt_node *find_called(const struct gt_topo *topo,
+					 const char *word)
+{
+	for (uint32_t i = 0; i < gt_topo_ngpus(topo); i++) {
+		const struct gt_node *gpu =
+			gt_topo_node(topo, gt_topo_gpu(topo, i));
+
+		if (gt_node_is_called(gpu, word))
+			return gpu;
+	}
+	return NULL;
+}
+
+/* Refuse a word that calls one GPU so in some nodes and another in others. */
+static int check_word(const struct gt_cluster *cluster, const char *word,
+		      struct gt_err *err)
+{
+	const struct gt_node *first = NULL;
+	struct gt_buf nodes[2] = {GT_BUF_INIT, GT_BUF_INIT};
+	uint32_t first_kind = 0;
+	int rc = GT_OK;
+
+	for (uint32_t k = 0; k < cluster->nkinds && !rc; k++) {
+		const struct gt_node *gpu =
+			find_called(cluster->kinds[k].topo, word);
+
+		first_kind = first ? first_kind : k;
+		first = first ? first : gpu;
+		if (!gpu || !strcmp(gpu->id, first->id))
+			continue;
+		gt_unlike_put_nodes(cluster, first_kind, &nodes[0]);
+		gt_unlike_put_nodes(cluster, k, &nodes[1]);
+		rc = gt_err_set(err, GT_EINPUT, "--gpus",
+				"'%s' is '%s' on %s, but '%s' on %s: name GPUs "
+				"by their bus ids, which are the same "
+				"everywhere",
+				word, first->bus_id, gt_buf_text(&nodes[0]),
+				gpu->bus_id, gt_buf_text(&nodes[1]));
+	}
+	gt_buf_release(&nodes[0]);
+	gt_buf_release(&nodes[1]);
+	return rc;
+}
+
+/* Refuse a list in which one of the words does so; NULL has none. */
+static int check_words(const struct gt_cluster *cluster, const char *list,
+		       struct gt_err *err)
+{
+	struct gt_name_list names = {.rest = list};
+	char word[GT_NAME_MAX];
+	int rc = GT_OK;
+
+	while (!rc && gt_name_list_next(&names, word))
+		rc = check_word(cluster, word, err);
+	return rc;
+}
+
 /* Refuse to plan for GPUs of which a kind of nodes lacks one. */
 static int check_gpus(const struct gt_cluster *cluster,
 		      const struct gt_cluster *even, const char *list,
@@ -133,6 +222,8 @@ int gt_mixed_even(const struct gt_cluster *cluster, const char *gpus,
 	gt_err_init(&why);
 	*even = NULL;
 	rc = gt_cluster_homogenize(cluster, GT_INTERSECTION, even, &why);
+	if (!rc)
+		rc = check_words(cluster, gpus, &why);
 	if (!rc)
 		rc = check_gpus(cluster, *even, gpus, arena, &why);
 	if (!rc)

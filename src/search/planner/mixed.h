@@ -11,11 +11,15 @@ struct gt_cluster;
 struct gt_err;
 struct gt_flat_cluster;
 
+/* GT_EINPUT, and which nodes, where some have no GPUs to plan for. */
+int gt_mixed_need_gpus(const struct gt_cluster *cluster, struct gt_err *err);
+
 /*
  * Make the cluster that has what all nodes of another have (topo/cluster), for
  * GPUs of a list such as "0-3", or all when that is NULL.  GT_EINPUT where
- * there is none, or where a node lacks one of them; the words name the nodes,
- * what each kind of them is worth, and what can be planned.
+ * there is none, where a node lacks one of them, or where a number means
+ * another GPU in some nodes than in others; the words name the nodes, what each
+ * kind of them is worth, and what can be planned.
  */
 int gt_mixed_even(const struct gt_cluster *cluster, const char *gpus,
 		  struct gt_arena *arena, struct gt_cluster **even,

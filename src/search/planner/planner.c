@@ -380,7 +380,11 @@ static int plan_homogenized(struct gt_planner *p, struct gt_err *err)
 		rc = gt_unlike_words(p->cluster, p->arena, &p->result.unlike,
 				     err);
 	p->result.homogenized = 1;
-	return rc ? rc : plan_alike(p, p->common, err);
+	if (!rc)
+		rc = plan_alike(p, p->common, err);
+	if (!rc)
+		p->plan->cluster->common = 1;
+	return rc;
 }
 
 /* ---- both, and the better one ------------------------------------------ */
@@ -610,11 +614,16 @@ int gt_planner_cluster(const struct gt_planner_request *request,
 		       const struct gt_cluster *cluster,
 		       struct gt_planner **planner, struct gt_err *err)
 {
-	struct gt_planner *p = new_planner(request, cluster->nkinds);
-	int rc;
+	struct gt_planner *p;
+	int rc = gt_mixed_need_gpus(cluster, err);
 
+	/* Nothing crosses a network to itself. */
+	if (!rc && cluster->nnodes == 1 && cluster->ntopos == 1)
+		return gt_planner_machine(request, cluster->topos[0], planner,
+					  err);
+	p = rc ? NULL : new_planner(request, cluster->nkinds);
 	if (!p)
-		return gt_err_nomem(err);
+		return rc ? rc : gt_err_nomem(err);
 	p->cluster = cluster;
 	rc = gt_planner_algo(request, &p->ask.algo, err);
 	return finish(p, rc ? rc : plan_cluster(p, err), planner);

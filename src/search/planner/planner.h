@@ -39,9 +39,10 @@ struct gt_planner_result {
 
 /*
  * Find the best plan on one machine, which gt_planner_explain() edits and
- * leaves as it was, or on a cluster.  *planner is the caller's.  GT_EINPUT, and
- * which option, when the request cannot be honoured; GT_ENO when there is no
- * plan.
+ * leaves as it was, or on a cluster; one of a single node is planned as that
+ * machine.  *planner is the caller's.  GT_EINPUT, and which option, when the
+ * request cannot be honoured, or which nodes have no GPUs; GT_ENO when there is
+ * no plan.
  */
 int gt_planner_machine(const struct gt_planner_request *request,
 		       struct gt_topo *topo, struct gt_planner **planner,

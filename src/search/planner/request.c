@@ -82,7 +82,7 @@ _Static_assert(GT_FLAT_MAX_RANKS == 64, "the largest flattened cluster");
 
 static const struct refusal refusals[] = {
 	{GT_PLANNER_ON_MACHINE, OPTION_ALGO, ANY_COLL, ANY_ALGO & ~ALGO(HIER),
-	 " needs a cluster file, or --nodes"},
+	 " is for several nodes: a cluster file of several, or --nodes"},
 	{GT_PLANNER_ON_MACHINE, OPTION_TREES_PER_ROOT, ANY_COLL,
 	 ALGO(AUTO) | ALGO(FOREST) | ALGO(TREE), " is for --algo forest"},
 
