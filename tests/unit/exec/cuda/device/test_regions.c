@@ -28,6 +28,7 @@
 #include <cuda_runtime_api.h>
 
 #include "exec/cuda/device/ipc_memory.c"
+#include "exec/cuda/device/region_exchange.c"
 
 #undef gt_fd_exchange
 int gt_fd_exchange(const struct gt_fd_exchange *swap, struct gt_err *err);
