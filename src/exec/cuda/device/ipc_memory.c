@@ -163,7 +163,8 @@ void gt_cuda_regions_unmap(struct gt_engine *engine)
 	}
 }
 
-void gt_cuda_region_retire(struct gt_engine *engine, int region)
+/* Make room for a new one; the old one is freed at the end. */
+static void gt_region_retire(struct gt_engine *engine, int region)
 {
 	if (engine->regions[region].at)
 		engine->retired[engine->nretired++] = engine->regions[region];
@@ -244,7 +245,7 @@ static int gt_region_replace(struct gt_engine *engine, int region,
 	int rc;
 
 	gt_err_init(&why);
-	gt_cuda_region_retire(engine, region);
+	gt_region_retire(engine, region);
 	rc = meets ? gt_region_make_together(engine, region, bytes, &why)
 		   : gt_region_try(engine, region, bytes, &why);
 	if (!rc)

@@ -28,9 +28,6 @@ void gt_cuda_region_free(struct gt_engine *engine, int region);
 int gt_cuda_region_drop(struct gt_engine *engine, int region,
 			struct gt_err *err);
 
-/* Make room for a new one; the old one is freed at the end. */
-void gt_cuda_region_retire(struct gt_engine *engine, int region);
-
 /* Make a region anew unless each rank has `need` bytes of it. */
 int gt_cuda_region_grow(struct gt_engine *engine, int region, uint64_t need,
 			const struct gt_exec_request *req, struct gt_err *err);
