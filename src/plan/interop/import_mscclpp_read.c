@@ -508,6 +508,41 @@ static void gt_mscclpp_weigh(const struct gt_mscclpp_op *op, uint64_t *named,
 		*moved += op->dst[k].size;
 }
 
+static int gt_mscclpp_read_ops(struct gt_mscclpp_place *place,
+			       const struct gt_mscclpp_list *list, uint32_t id,
+			       struct gt_err *err)
+{
+	struct gt_mscclpp *mpp = place->mpp;
+	struct gt_mscclpp_tb *tb = place->tb;
+	uint64_t named = 0, moved = 0;
+	struct gt_json item;
+	int rc = GT_OK;
+
+	tb->nops = list->n;
+	tb->ops = gt_mscclpp_array(mpp, list, sizeof(*tb->ops), err);
+	if (!tb->ops)
+		return GT_ESYS;
+	for (uint32_t i = 0; !rc && i < tb->nops; i++) {
+		tb->ops[i].where = gt_arena_printf(
+			mpp->arena, "%s: gpus[%u].threadblocks[%u].ops[%u]",
+			mpp->algo->name, place->rank, id, i);
+		if (!tb->ops[i].where)
+			return gt_err_nomem(err);
+		gt_json_item(&list->at, i, &item);
+		rc = gt_mscclpp_read_op(place, &item, &tb->ops[i], err);
+		gt_mscclpp_weigh(&tb->ops[i], &named, &moved);
+		if (!rc && (named > GT_MSCCLPP_MAX_NAMED ||
+			    moved > GT_MSCCLPP_MAX_MOVED))
+			rc = gt_json_fault(&item, err,
+					   "up to here the thread block's ops "
+					   "name more than %d channels or %d "
+					   "chunks",
+					   GT_MSCCLPP_MAX_NAMED,
+					   GT_MSCCLPP_MAX_MOVED);
+	}
+	return rc;
+}
+
 static int gt_mscclpp_read_tb(struct gt_mscclpp_place *place,
 			      const struct gt_json *at, uint32_t id,
 			      struct gt_err *err)
@@ -515,8 +550,6 @@ static int gt_mscclpp_read_tb(struct gt_mscclpp_place *place,
 	struct gt_mscclpp *mpp = place->mpp;
 	struct gt_mscclpp_tb *tb = place->tb;
 	struct gt_mscclpp_list list;
-	struct gt_json item;
-	uint64_t named = 0, moved = 0;
 	uint32_t number;
 	int rc = gt_mscclpp_number(at, "id", UINT32_MAX, &number, err);
 
@@ -530,31 +563,7 @@ static int gt_mscclpp_read_tb(struct gt_mscclpp_place *place,
 					  err);
 	if (!rc)
 		rc = gt_mscclpp_list(at, "ops", GT_MSCCLPP_MAX_OPS, &list, err);
-	if (rc)
-		return rc;
-	tb->nops = list.n;
-	tb->ops = gt_mscclpp_array(mpp, &list, sizeof(*tb->ops), err);
-	if (!tb->ops)
-		return GT_ESYS;
-	for (uint32_t i = 0; !rc && i < tb->nops; i++) {
-		tb->ops[i].where = gt_arena_printf(
-			mpp->arena, "%s: gpus[%u].threadblocks[%u].ops[%u]",
-			mpp->algo->name, place->rank, id, i);
-		if (!tb->ops[i].where)
-			return gt_err_nomem(err);
-		gt_json_item(&list.at, i, &item);
-		rc = gt_mscclpp_read_op(place, &item, &tb->ops[i], err);
-		gt_mscclpp_weigh(&tb->ops[i], &named, &moved);
-		if (!rc && (named > GT_MSCCLPP_MAX_NAMED ||
-			    moved > GT_MSCCLPP_MAX_MOVED))
-			rc = gt_json_fault(&item, err,
-					   "up to here the thread block's ops "
-					   "name more than %d channels or %d "
-					   "chunks",
-					   GT_MSCCLPP_MAX_NAMED,
-					   GT_MSCCLPP_MAX_MOVED);
-	}
-	return rc;
+	return rc ? rc : gt_mscclpp_read_ops(place, &list, id, err);
 }
 
 static int gt_mscclpp_read_tbs(struct gt_mscclpp *mpp, const struct gt_json *at,

@@ -319,6 +319,23 @@ static void sort_candidates(struct gt_assign_choice *choice)
 		}
 }
 
+/* List a pair's candidates, the best first. */
+static void list_choice(const struct gt_assign_search *s,
+			struct gt_assign_choice *choice,
+			struct gt_assign_path *paths)
+{
+	sort_candidates(choice);
+	for (uint32_t i = 0; i < choice->n; i++) {
+		const struct gt_alltoall_path *path = choice->paths[i];
+
+		paths[i] = (struct gt_assign_path){
+			.nloads = path->nloads,
+			.loads = path->loads,
+			.times = s->a2a->nodes[path->class_],
+			.score = choice->score[i]};
+	}
+}
+
 /*
  * Tell the assignment of the pairs that have candidates, and of these: those of
  * its m-th pair are numbered from m * GT_ASSIGN_CANDIDATES on.
@@ -343,17 +360,9 @@ static int list_candidates(struct gt_assign_search *s)
 
 		if (!choice->n)
 			continue;
-		sort_candidates(choice);
-		for (uint32_t i = 0; i < choice->n; i++) {
-			const struct gt_alltoall_path *path = choice->paths[i];
-
+		list_choice(s, choice, &paths[first]);
+		for (uint32_t i = 0; i < choice->n; i++)
 			numbers[first + i] = first + i;
-			paths[first + i] = (struct gt_assign_path){
-				.nloads = path->nloads,
-				.loads = path->loads,
-				.times = s->a2a->nodes[path->class_],
-				.score = choice->score[i]};
-		}
 		pairs[m] = (struct gt_assign_pair){choice->n, &numbers[first]};
 		s->pair_of[m++] = p;
 	}
