@@ -548,7 +548,7 @@ static int gt_mscclpp_read_tb(struct gt_mscclpp_place *place,
 			      struct gt_err *err)
 {
 	struct gt_mscclpp *mpp = place->mpp;
-	struct gt_mscclpp_tb *tb = place->tb;
+	struct gt_mscclpp_gpu *gpu = &mpp->gpus[place->rank];
 	struct gt_mscclpp_list list;
 	uint32_t number;
 	int rc = gt_mscclpp_number(at, "id", UINT32_MAX, &number, err);
@@ -556,11 +556,9 @@ static int gt_mscclpp_read_tb(struct gt_mscclpp_place *place,
 	if (!rc && number != id)
 		rc = gt_json_fault(at, err, "id '%u' stands at %u", number, id);
 	if (!rc)
-		rc = gt_mscclpp_read_ids(mpp, &mpp->gpus[place->rank], tb, at,
-					 err);
+		rc = gt_mscclpp_read_ids(mpp, gpu, place->tb, at, err);
 	if (!rc)
-		rc = gt_mscclpp_read_refs(mpp, &mpp->gpus[place->rank], tb, at,
-					  err);
+		rc = gt_mscclpp_read_refs(mpp, gpu, place->tb, at, err);
 	if (!rc)
 		rc = gt_mscclpp_list(at, "ops", GT_MSCCLPP_MAX_OPS, &list, err);
 	return rc ? rc : gt_mscclpp_read_ops(place, &list, id, err);
