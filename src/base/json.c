@@ -294,6 +294,14 @@ int gt_json_text(const struct gt_json *at, const char **text,
 	return GT_OK;
 }
 
+const char *gt_json_member_text(const struct gt_json *object, const char *key)
+{
+	struct gt_json value;
+
+	return gt_json_get(object, key, &value) ? json_string_value(value.value)
+						: NULL;
+}
+
 int gt_json_int(const struct gt_json *at, int64_t min, int64_t max,
 		int64_t *value, struct gt_err *err)
 {

@@ -86,6 +86,9 @@ int gt_json_double(const struct gt_json *at, double *value, struct gt_err *err);
 int gt_json_bool(const struct gt_json *at, int *value, struct gt_err *err);
 int gt_json_is_null(const struct gt_json *at);
 
+/* The text of the member called key; NULL when that is none. */
+const char *gt_json_member_text(const struct gt_json *object, const char *key);
+
 /* An exact number in a string, "1854/5" or "20.6", that is not negative. */
 int gt_json_rat(const struct gt_json *at, struct gt_rat *value,
 		struct gt_err *err);

@@ -6,6 +6,8 @@
 
 #include "unit/test.h"
 
+#include <dirent.h>
+
 #include "base/err.h"
 #include "plan/check/check.h"
 #include "plan/ir/plan.h"
@@ -24,6 +26,28 @@ static inline struct gt_plan *good_plan(const char *name)
 			 GT_OK);
 	assert_int_equal(gt_plan_check(plan, &err), GT_OK);
 	return plan;
+}
+
+/* Calls check with each plan.json of tests/cases/plan/good. */
+static inline void each_good_plan(void (*check)(const char *name,
+						const char *path))
+{
+	char dir[4096], path[8192];
+	struct dirent *entry;
+	DIR *cases = opendir(gt_test_path(dir, "tests/cases/plan/good"));
+	int n = 0;
+
+	assert_non_null(cases);
+	while ((entry = readdir(cases))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof(path), "%s/%s/plan.json", dir,
+			 entry->d_name);
+		check(entry->d_name, path);
+		n++;
+	}
+	closedir(cases);
+	assert_true(n > 40);
 }
 
 #endif

@@ -131,4 +131,17 @@ static inline void job_wait(struct job *job)
 	munmap(job->arrivals, sizeof(*job->arrivals));
 }
 
+/* All processes of a job end with that status. */
+static inline void job_all_end(uint32_t size, int64_t timeout_ns,
+			       job_part *part, int status)
+{
+	struct job job;
+
+	job_prepare(&job, size, timeout_ns, "127.0.0.1");
+	job_start(&job, part);
+	job_wait(&job);
+	for (uint32_t r = 0; r < size; r++)
+		assert_int_equal(job.status[r], status);
+}
+
 #endif

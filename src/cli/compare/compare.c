@@ -28,21 +28,12 @@ static int number_of(const struct gt_json *object, const char *key,
 	       !gt_json_double(&value, number, NULL);
 }
 
-static const char *text_of(const struct gt_json *object, const char *key)
-{
-	const char *text = NULL;
-	struct gt_json value;
-
-	if (gt_json_get(object, key, &value))
-		gt_json_text(&value, &text, NULL);
-	return text;
-}
-
 /* Sets a row; 0 for one that says nothing, as of 0 bytes. */
 static int read_row(const struct gt_json *at, struct gt_arena *arena,
 		    struct gt_compare_row *row)
 {
-	const char *coll = text_of(at, "coll"), *dtype = text_of(at, "dtype");
+	const char *coll = gt_json_member_text(at, "coll"),
+		   *dtype = gt_json_member_text(at, "dtype");
 	double bytes, wrong = 0;
 	struct gt_json value;
 
@@ -94,7 +85,7 @@ static int read_rows(const struct gt_json *root, struct gt_arena *arena,
 static int read_report(const struct gt_json *root, struct gt_arena *arena,
 		       struct gt_compare_side *side, struct gt_err *err)
 {
-	const char *engine = text_of(root, "engine");
+	const char *engine = gt_json_member_text(root, "engine");
 
 	side->engine = engine ? gt_arena_strdup(arena, engine) : NULL;
 	if (engine && !side->engine)
@@ -154,7 +145,7 @@ static int read_text(const struct gt_buf *text, struct gt_arena *arena,
 	if (rc)
 		return rc;
 	root = gt_json_root(doc);
-	schema = text_of(&root, "schema");
+	schema = gt_json_member_text(&root, "schema");
 	if (schema && !strcmp(schema, "gtopo.report/1"))
 		rc = read_report(&root, arena, side, err);
 	else if (schema && !strcmp(schema, "gtopo.job-report/1"))

@@ -43,23 +43,14 @@ static void put_label(struct gt_buf *out, const char *name, const char *value)
 	gt_buf_puts(out, "\"");
 }
 
-static const char *text_of(const struct gt_json *object, const char *key)
-{
-	const char *text = NULL;
-	struct gt_json value;
-
-	if (gt_json_get(object, key, &value))
-		gt_json_text(&value, &text, NULL);
-	return text;
-}
-
 /* A missing device has its name from the machine that is expected. */
 static const char *label_of(const struct gt_json *finding, const char *name)
 {
-	const char *text = text_of(finding, name);
+	const char *text = gt_json_member_text(finding, name);
 
-	return text || strcmp(name, "device") ? text
-					      : text_of(finding, "norm_device");
+	return text || strcmp(name, "device")
+		       ? text
+		       : gt_json_member_text(finding, "norm_device");
 }
 
 static int add_finding(struct metrics *metrics, const struct gt_json *finding,
@@ -67,7 +58,7 @@ static int add_finding(struct metrics *metrics, const struct gt_json *finding,
 {
 	static const char *const names[] = {"severity", "rule", "device",
 					    "bus_id", "slot"};
-	const char *severity = text_of(finding, "severity");
+	const char *severity = gt_json_member_text(finding, "severity");
 	struct gt_buf labels = GT_BUF_INIT;
 	const char *kept, **grown;
 

@@ -139,27 +139,25 @@ static void put_group(struct gt_page *page, const struct gt_json *object,
 
 static int is_unreadable(const struct group *group)
 {
-	const char *rule = "";
-	struct gt_json finding, value;
+	struct gt_json finding;
+	const char *rule;
 
 	gt_json_item(&group->findings, 0, &finding);
-	return gt_json_get(&finding, "rule", &value) &&
-	       !gt_json_text(&value, &rule, NULL) &&
-	       !strcmp(rule, "unreadable");
+	rule = gt_json_member_text(&finding, "rule");
+	return rule && !strcmp(rule, "unreadable");
 }
 
 /* Adds the line that says why a group's file cannot be read. */
 static void note_unread(struct gt_page *page, const struct group *group)
 {
-	struct gt_json finding, value;
-	const char *text = "";
+	struct gt_json finding;
+	const char *text;
 
 	if (!group->nfindings || !is_unreadable(group))
 		return;
 	gt_json_item(&group->findings, 0, &finding);
-	if (gt_json_get(&finding, "text", &value))
-		gt_json_text(&value, &text, NULL);
-	gt_buf_printf(page->unread, "%s\n", text);
+	text = gt_json_member_text(&finding, "text");
+	gt_buf_printf(page->unread, "%s\n", text ? text : "");
 }
 
 /*

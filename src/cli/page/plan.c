@@ -129,33 +129,27 @@ int gt_page_plan_drawn(const char *path, const char **drawn, struct gt_err *err)
 
 static int is_report(const struct gt_json *root)
 {
-	const char *schema = "";
-	struct gt_json value;
+	const char *schema = gt_json_member_text(root, "schema");
 
-	return gt_json_get(root, "schema", &value) &&
-	       !gt_json_text(&value, &schema, NULL) &&
-	       !strcmp(schema, "gtopo.report/1");
+	return schema && !strcmp(schema, "gtopo.report/1");
 }
 
 /* Writes what measured: the engine, the host, the ranks. */
 static void put_report_head(struct gt_page *page, const struct gt_json *root)
 {
-	const char *engine = "?", *host = NULL;
+	const char *engine = gt_json_member_text(root, "engine"), *host = NULL;
 	struct gt_json machine, value;
 	double ranks = 0;
 
-	if (gt_json_get(root, "engine", &value))
-		gt_json_text(&value, &engine, NULL);
 	if (gt_json_get(root, "ranks", &value))
 		gt_json_double(&value, &ranks, NULL);
-	if (gt_json_get(root, "machine", &machine) &&
-	    gt_json_get(&machine, "host", &value))
-		gt_json_text(&value, &host, NULL);
+	if (gt_json_get(root, "machine", &machine))
+		host = gt_json_member_text(&machine, "host");
 	gt_buf_printf(page->out,
 		      "<p class=\"what\">Measured with %.0f ranks by the "
 		      "engine ",
 		      ranks);
-	gt_html_text(page->out, engine);
+	gt_html_text(page->out, engine ? engine : "?");
 	gt_buf_puts(page->out, host ? " on " : "");
 	gt_html_text(page->out, host ? host : "");
 	gt_buf_puts(page->out, "</p>\n");

@@ -11,15 +11,12 @@
 /* Returns the text of a member, "yes" or "no", or NULL when it is none. */
 static const char *member_text(const struct gt_json *row, const char *key)
 {
-	const char *text;
 	struct gt_json value;
 	int is;
 
-	if (!gt_json_get(row, key, &value))
-		return NULL;
-	if (!gt_json_bool(&value, &is, NULL))
+	if (gt_json_get(row, key, &value) && !gt_json_bool(&value, &is, NULL))
 		return is ? "yes" : "no";
-	return gt_json_text(&value, &text, NULL) ? NULL : text;
+	return gt_json_member_text(row, key);
 }
 
 /* Sets *number, or returns 0 when the member is none, or below 0: not known. */

@@ -162,12 +162,9 @@ static int gt_registration_open_files(struct gt_registration_exchange *exchange,
 				      uint32_t i, struct gt_registration *reg)
 {
 	const struct gt_engine *engine = exchange->engine;
-	const struct gt_process_group *group = &engine->group;
-	uint32_t n = group->end - group->first, t = 0;
 	int devices[GT_P2P_RANKS];
+	uint32_t n = gt_cuda_local_devices(engine, devices), t = 0;
 
-	for (uint32_t v = 0; v < n; v++)
-		devices[v] = engine->ranks[group->first + v].device;
 	while (t < exchange->ntheirs && exchange->theirs[t].tag != i)
 		t++;
 	if (t == exchange->ntheirs ||

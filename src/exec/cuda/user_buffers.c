@@ -84,8 +84,7 @@ static int gt_buffers_allow(struct gt_engine *engine, uint32_t rank,
 
 	if (n < 2 || n > GT_P2P_RANKS || engine->stages_in_host)
 		return GT_OK;
-	for (uint32_t v = 0; v < n; v++)
-		devices[v] = engine->ranks[group->first + v].device;
+	gt_cuda_local_devices(engine, devices);
 	rc = cudaSetDevice(engine->ranks[rank].device);
 	if (rc == cudaSuccess)
 		rc = gt_cuda_allow(extent, devices, n);

@@ -27,11 +27,6 @@ int gt_check_cluster_loads(const struct gt_plan *plan, struct gt_err *err);
 int gt_check_cluster_proof(const struct gt_plan *plan,
 			   struct gt_plan_report *report, struct gt_err *err);
 
-/* Each hop of a channel, by itself: links that meet, from port to port. */
-int gt_check_cluster_hops(const struct gt_plan *plan,
-			  const struct gt_link_graph *vertices, uint32_t c,
-			  struct gt_err *err);
-
 /* The graph of one channel: a tree of nodes, a ring through them, or a flow. */
 int gt_check_cluster_tree(const struct gt_plan *plan, uint32_t c,
 			  struct gt_err *err);

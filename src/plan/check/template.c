@@ -102,9 +102,10 @@ static const char *gt_hop_fault(const struct gt_plan *plan,
 	return NULL;
 }
 
-int gt_check_cluster_hops(const struct gt_plan *plan,
-			  const struct gt_link_graph *vertices, uint32_t c,
-			  struct gt_err *err)
+/* Each hop of a channel, by itself: links that meet, from port to port. */
+static int check_hops(const struct gt_plan *plan,
+		      const struct gt_link_graph *vertices, uint32_t c,
+		      struct gt_err *err)
 {
 	const struct gt_plan_channel *channel = &plan->channels[c];
 
@@ -269,7 +270,7 @@ static int gt_check_all(const struct gt_plan *plan, struct gt_arena *arena,
 	fan = gt_nodes_children(plan->cluster, 0, children);
 	for (check.c = 0; check.c < plan->nchannels && !rc; check.c++) {
 		check.channel = &plan->channels[check.c];
-		rc = gt_check_cluster_hops(plan, &vertices, check.c, err);
+		rc = check_hops(plan, &vertices, check.c, err);
 		if (rc)
 			return rc;
 		if (check.channel->shape == GT_SHAPE_TEMPLATE)

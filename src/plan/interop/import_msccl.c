@@ -295,13 +295,9 @@ static int gt_msccl_read_gpu(struct gt_msccl_file *file,
 	return rc;
 }
 
-static int gt_msccl_head(struct gt_import_file *algo,
-			 const struct gt_xml_elem *root, struct gt_err *err)
+static int gt_msccl_expect_algo(const struct gt_xml_elem *root,
+				struct gt_err *err)
 {
-	const char *coll = gt_xml_attr(root, "coll");
-	const char *proto = gt_xml_attr(root, "proto");
-	int inplace = 0, outofplace = 1, chunks = 0, gpus = 0, rc;
-
 	if (gt_xml_is(root, "system") || gt_xml_is(root, "cluster"))
 		return gt_xml_fail(root, NULL, err,
 				   "is a %s, not an algorithm of MSCCL or "
@@ -312,6 +308,19 @@ static int gt_msccl_head(struct gt_import_file *algo,
 		return gt_xml_fail(root, NULL, err,
 				   "'%s' is not an MSCCL algorithm, 'algo'",
 				   gt_xml_name(root));
+	return GT_OK;
+}
+
+static int gt_msccl_head(struct gt_import_file *algo,
+			 const struct gt_xml_elem *root, struct gt_err *err)
+{
+	const char *coll = gt_xml_attr(root, "coll");
+	const char *proto = gt_xml_attr(root, "proto");
+	int inplace = 0, outofplace = 1, chunks = 0, gpus = 0;
+	int rc = gt_msccl_expect_algo(root, err);
+
+	if (rc)
+		return rc;
 	if (!coll || gt_coll_meant(coll) < 0)
 		return gt_xml_fail(root, "coll", err,
 				   "coll '%s' is no collective of gtopo",

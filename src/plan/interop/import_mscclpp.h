@@ -151,8 +151,6 @@ struct gt_mscclpp {
 /* Read all of the file; everything is in mpp->arena. */
 int gt_mscclpp_read(const struct gt_json *root, struct gt_mscclpp *mpp,
 		    struct gt_err *err);
-int gt_mscclpp_read_ops(struct gt_mscclpp *mpp, const struct gt_json *at,
-			uint32_t rank, uint32_t tb, struct gt_err *err);
 
 /*
  * Pair channels and their signals with waits, and find what barriers put in

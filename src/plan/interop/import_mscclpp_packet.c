@@ -137,6 +137,46 @@ static int gt_packet_is_own(const struct gt_packets *all, uint32_t tb,
 }
 
 /*
+ * Note that thread block t reads a place; return whether it needs a copy of its
+ * own of it, as others read it or this rank wrote it.
+ */
+static int gt_packet_read(struct gt_packets *all, uint32_t t, uint32_t place)
+{
+	if (gt_packet_is_own(all, t, place))
+		return 0;
+	if (all->reader[place] == GT_IMPORT_NOBODY)
+		all->reader[place] = (uint16_t)t;
+	return all->reader[place] != t ||
+	       all->packets[all->writer[place]]->rank == all->rank;
+}
+
+/* Note what an op reads; *needs becomes the op if that needs copies. */
+static int gt_packets_of_op(struct gt_packets *all, uint32_t t,
+			    const struct gt_mscclpp_op *op,
+			    const struct gt_mscclpp_op **needs,
+			    struct gt_err *err)
+{
+	uint32_t nscratch = all->mpp->gpus[all->rank].nscratch;
+
+	for (uint32_t k = op->word->src_packets; k < op->nsrc; k++) {
+		const struct gt_mscclpp_buf *src = &op->src[k];
+		int rc = gt_packets_open(all, err);
+
+		if (rc)
+			return rc;
+		if (src->buf != GT_IMPORT_SCRATCH || src->rank != all->rank ||
+		    src->at + src->size > nscratch)
+			return gt_mscclpp_fail(op, err,
+					       "it reads packets beyond "
+					       "the scratch");
+		for (uint32_t p = src->at; p < src->at + src->size; p++)
+			if (gt_packet_read(all, t, p))
+				*needs = op;
+	}
+	return GT_OK;
+}
+
+/*
  * Give a thread block copies of its own of places that others read, or write.
  */
 static int gt_packets_share(struct gt_packets *all, uint32_t t,
@@ -146,38 +186,12 @@ static int gt_packets_share(struct gt_packets *all, uint32_t t,
 	uint32_t *top = &all->mpp->algo->gpus[all->rank].nscratch;
 	uint32_t nscratch = all->mpp->gpus[all->rank].nscratch;
 	const struct gt_mscclpp_op *needs = NULL;
+	int rc = GT_OK;
 
-	for (uint32_t i = 0; i < tb->nops; i++) {
-		const struct gt_mscclpp_op *op = &tb->ops[i];
-
-		for (uint32_t k = op->word->src_packets; k < op->nsrc; k++) {
-			const struct gt_mscclpp_buf *src = &op->src[k];
-			int rc = gt_packets_open(all, err);
-
-			if (rc)
-				return rc;
-			if (src->buf != GT_IMPORT_SCRATCH ||
-			    src->rank != all->rank ||
-			    src->at + src->size > nscratch)
-				return gt_mscclpp_fail(
-					op, err,
-					"it reads packets beyond "
-					"the scratch");
-			for (uint32_t p = src->at; p < src->at + src->size;
-			     p++) {
-				if (gt_packet_is_own(all, t, p))
-					continue;
-				if (all->reader[p] == GT_IMPORT_NOBODY)
-					all->reader[p] = (uint16_t)t;
-				if (all->reader[p] != t ||
-				    all->packets[all->writer[p]]->rank ==
-					    all->rank)
-					needs = op;
-			}
-		}
-	}
-	if (!needs)
-		return GT_OK;
+	for (uint32_t i = 0; i < tb->nops && !rc; i++)
+		rc = gt_packets_of_op(all, t, &tb->ops[i], &needs, err);
+	if (rc || !needs)
+		return rc;
 	tb->packets = *top;
 	*top += nscratch;
 	if (*top > GT_PACKET_MAX_SCRATCH)

@@ -508,32 +508,18 @@ static void gt_mscclpp_weigh(const struct gt_mscclpp_op *op, uint64_t *named,
 		*moved += op->dst[k].size;
 }
 
-static int gt_mscclpp_read_tb(struct gt_mscclpp_place *place,
-			      const struct gt_json *at, uint32_t id,
-			      struct gt_err *err)
+static int gt_mscclpp_read_ops(struct gt_mscclpp_place *place,
+			       const struct gt_mscclpp_list *list, uint32_t id,
+			       struct gt_err *err)
 {
 	struct gt_mscclpp *mpp = place->mpp;
 	struct gt_mscclpp_tb *tb = place->tb;
-	struct gt_mscclpp_list list;
-	struct gt_json item;
 	uint64_t named = 0, moved = 0;
-	uint32_t number;
-	int rc = gt_mscclpp_number(at, "id", UINT32_MAX, &number, err);
+	struct gt_json item;
+	int rc = GT_OK;
 
-	if (!rc && number != id)
-		rc = gt_json_fault(at, err, "id '%u' stands at %u", number, id);
-	if (!rc)
-		rc = gt_mscclpp_read_ids(mpp, &mpp->gpus[place->rank], tb, at,
-					 err);
-	if (!rc)
-		rc = gt_mscclpp_read_refs(mpp, &mpp->gpus[place->rank], tb, at,
-					  err);
-	if (!rc)
-		rc = gt_mscclpp_list(at, "ops", GT_MSCCLPP_MAX_OPS, &list, err);
-	if (rc)
-		return rc;
-	tb->nops = list.n;
-	tb->ops = gt_mscclpp_array(mpp, &list, sizeof(*tb->ops), err);
+	tb->nops = list->n;
+	tb->ops = gt_mscclpp_array(mpp, list, sizeof(*tb->ops), err);
 	if (!tb->ops)
 		return GT_ESYS;
 	for (uint32_t i = 0; !rc && i < tb->nops; i++) {
@@ -542,7 +528,7 @@ static int gt_mscclpp_read_tb(struct gt_mscclpp_place *place,
 			mpp->algo->name, place->rank, id, i);
 		if (!tb->ops[i].where)
 			return gt_err_nomem(err);
-		gt_json_item(&list.at, i, &item);
+		gt_json_item(&list->at, i, &item);
 		rc = gt_mscclpp_read_op(place, &item, &tb->ops[i], err);
 		gt_mscclpp_weigh(&tb->ops[i], &named, &moved);
 		if (!rc && (named > GT_MSCCLPP_MAX_NAMED ||
@@ -555,6 +541,27 @@ static int gt_mscclpp_read_tb(struct gt_mscclpp_place *place,
 					   GT_MSCCLPP_MAX_MOVED);
 	}
 	return rc;
+}
+
+static int gt_mscclpp_read_tb(struct gt_mscclpp_place *place,
+			      const struct gt_json *at, uint32_t id,
+			      struct gt_err *err)
+{
+	struct gt_mscclpp *mpp = place->mpp;
+	struct gt_mscclpp_gpu *gpu = &mpp->gpus[place->rank];
+	struct gt_mscclpp_list list;
+	uint32_t number;
+	int rc = gt_mscclpp_number(at, "id", UINT32_MAX, &number, err);
+
+	if (!rc && number != id)
+		rc = gt_json_fault(at, err, "id '%u' stands at %u", number, id);
+	if (!rc)
+		rc = gt_mscclpp_read_ids(mpp, gpu, place->tb, at, err);
+	if (!rc)
+		rc = gt_mscclpp_read_refs(mpp, gpu, place->tb, at, err);
+	if (!rc)
+		rc = gt_mscclpp_list(at, "ops", GT_MSCCLPP_MAX_OPS, &list, err);
+	return rc ? rc : gt_mscclpp_read_ops(place, &list, id, err);
 }
 
 static int gt_mscclpp_read_tbs(struct gt_mscclpp *mpp, const struct gt_json *at,

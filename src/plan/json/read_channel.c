@@ -281,54 +281,49 @@ static int gt_read_paths(struct gt_plan_reader *reader,
 	return rc;
 }
 
+#define GT_CHANNEL_KEYS(...)                                                   \
+	{                                                                      \
+		"id", "shape", "share", "gbs", "bw_gbs", "hops", __VA_ARGS__   \
+	}
+
 static int gt_read_shape(struct gt_plan_reader *reader,
 			 const struct gt_json *object,
 			 struct gt_plan_channel *channel, struct gt_err *err)
 {
-	static const char *const ordered[] = {"id",  "shape",  "order", "share",
-					      "gbs", "bw_gbs", "hops",  NULL};
-	static const char *const rooted[] = {
-		"id",    "shape", "root",   "parent", "second",
-		"share", "gbs",   "bw_gbs", "hops",   NULL};
-	static const char *const stepped[] = {"id",      "shape", "chunks",
-					      "scratch", "share", "gbs",
-					      "bw_gbs",  "hops",  NULL};
-	static const char *const meshed[] = {"id",     "shape", "share", "gbs",
-					     "bw_gbs", "hops",  NULL};
-	static const char *const pathed[] = {"id",  "shape",  "paths", "share",
-					     "gbs", "bw_gbs", "hops",  NULL};
-	static const char *const repeated[] = {"id",     "shape", "trees",
-					       "lag",    "share", "gbs",
-					       "bw_gbs", "hops",  NULL};
+	static const char *const keys[GT_NSHAPES][10] = {
+		[GT_SHAPE_RING] = GT_CHANNEL_KEYS("order"),
+		[GT_SHAPE_CHAIN] = GT_CHANNEL_KEYS("order"),
+		[GT_SHAPE_TREE] = GT_CHANNEL_KEYS("root", "parent", "second"),
+		[GT_SHAPE_MESH] = GT_CHANNEL_KEYS(NULL),
+		[GT_SHAPE_STEPS] = GT_CHANNEL_KEYS("chunks", "scratch"),
+		[GT_SHAPE_FLOW] = GT_CHANNEL_KEYS("paths"),
+		[GT_SHAPE_TEMPLATE] = GT_CHANNEL_KEYS("trees", "lag"),
+	};
 	int shape = 0,
 	    rc = gt_read_word(object, "shape", gt_shape_find, &shape, err);
 
 	if (rc)
 		return rc;
 	channel->shape = (enum gt_shape)shape;
-	if (shape == GT_SHAPE_MESH)
-		return gt_json_object(object, meshed, err);
-	if (shape == GT_SHAPE_SWITCH)
+	if (channel->shape == GT_SHAPE_SWITCH)
 		return gt_read_vertices(reader, object, channel, err);
-	if (shape == GT_SHAPE_FLOW) {
-		rc = gt_json_object(object, pathed, err);
-		return rc ? rc : gt_read_paths(reader, object, channel, err);
+	rc = gt_json_object(object, keys[shape], err);
+	if (rc)
+		return rc;
+	switch (channel->shape) {
+	case GT_SHAPE_MESH:
+		return GT_OK;
+	case GT_SHAPE_FLOW:
+		return gt_read_paths(reader, object, channel, err);
+	case GT_SHAPE_STEPS:
+		return gt_read_chunks(object, channel, err);
+	case GT_SHAPE_TREE:
+		return gt_read_tree(reader, object, channel, err);
+	case GT_SHAPE_TEMPLATE:
+		return gt_read_templates(reader, object, channel, err);
+	default:
+		return gt_read_order(reader, object, channel, err);
 	}
-	if (shape == GT_SHAPE_STEPS) {
-		rc = gt_json_object(object, stepped, err);
-		return rc ? rc : gt_read_chunks(object, channel, err);
-	}
-	if (shape == GT_SHAPE_TREE) {
-		rc = gt_json_object(object, rooted, err);
-		return rc ? rc : gt_read_tree(reader, object, channel, err);
-	}
-	if (shape == GT_SHAPE_TEMPLATE) {
-		rc = gt_json_object(object, repeated, err);
-		return rc ? rc
-			  : gt_read_templates(reader, object, channel, err);
-	}
-	rc = gt_json_object(object, ordered, err);
-	return rc ? rc : gt_read_order(reader, object, channel, err);
 }
 
 static int gt_read_rates(struct gt_plan_reader *reader,

@@ -348,6 +348,24 @@ static int merge_loads(struct gt_arena *arena,
 	return GT_OK;
 }
 
+/* List a pair's candidates, the best first. */
+static int list_choice(const struct gt_assign_search *s,
+		       struct gt_assign_choice *choice,
+		       struct gt_assign_path *paths)
+{
+	sort_candidates(choice);
+	for (uint32_t i = 0; i < choice->n; i++) {
+		const struct gt_alltoall_path *path = choice->paths[i];
+
+		paths[i] = (struct gt_assign_path){
+			.times = s->a2a->nodes[path->class_],
+			.score = choice->score[i]};
+		if (merge_loads(s->a2a->arena, path, &paths[i]))
+			return GT_ESYS;
+	}
+	return GT_OK;
+}
+
 /*
  * Tell the assignment of the pairs that have candidates, and of these: those of
  * its m-th pair are numbered from m * GT_ASSIGN_CANDIDATES on.
@@ -372,17 +390,10 @@ static int list_candidates(struct gt_assign_search *s)
 
 		if (!choice->n)
 			continue;
-		sort_candidates(choice);
-		for (uint32_t i = 0; i < choice->n; i++) {
-			const struct gt_alltoall_path *path = choice->paths[i];
-
+		if (list_choice(s, choice, &paths[first]))
+			return GT_ESYS;
+		for (uint32_t i = 0; i < choice->n; i++)
 			numbers[first + i] = first + i;
-			paths[first + i] = (struct gt_assign_path){
-				.times = s->a2a->nodes[path->class_],
-				.score = choice->score[i]};
-			if (merge_loads(arena, path, &paths[first + i]))
-				return GT_ESYS;
-		}
 		pairs[m] = (struct gt_assign_pair){choice->n, &numbers[first]};
 		s->pair_of[m++] = p;
 	}

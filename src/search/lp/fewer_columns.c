@@ -10,7 +10,11 @@
 /* A part of the value that counts as nothing, in floats. */
 #define GT_FEWER_EPS 1e-9
 
-int gt_lp_reaches(struct gt_lp *lp, double value)
+/*
+ * Does the sum of columns, each of which gains 1, still reach the value?  The
+ * program is solved anew.
+ */
+static int reaches(struct gt_lp *lp, double value)
 {
 	double sum = 0;
 
@@ -26,7 +30,7 @@ int gt_lp_do_without(struct gt_lp *lp, uint32_t first, uint32_t last,
 {
 	for (uint32_t i = first; i <= last; i++)
 		gt_lp_set_bounds(lp, i, 0, 0);
-	if (gt_lp_reaches(lp, value))
+	if (reaches(lp, value))
 		return 1;
 	for (uint32_t i = first; i <= last; i++)
 		gt_lp_set_bounds(lp, i, 0, HUGE_VAL);
@@ -53,12 +57,11 @@ int gt_lp_fewer_columns(struct gt_lp *lp, double value)
 	uint8_t *tried = calloc(n + (size_t)1, 1);
 	int rc = tried ? GT_OK : GT_ESYS;
 
-	if (!rc && !gt_lp_reaches(lp, value))
+	if (!rc && !reaches(lp, value))
 		rc = GT_ENO;
 	while (!rc && (i = smallest(lp, tried, value)) < n) {
 		tried[i] = 1;
-		if (!gt_lp_do_without(lp, i, i, value) &&
-		    !gt_lp_reaches(lp, value))
+		if (!gt_lp_do_without(lp, i, i, value) && !reaches(lp, value))
 			rc = GT_ENO;
 	}
 	free(tried);

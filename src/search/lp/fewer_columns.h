@@ -15,12 +15,6 @@
 struct gt_lp;
 
 /*
- * Does the sum of columns, each of which gains 1, still reach the value?  The
- * program is solved anew.
- */
-int gt_lp_reaches(struct gt_lp *lp, double value);
-
-/*
  * Leave out columns first to last, all together; 0 if the others do not reach
  * the value: then these are as free as columns are at first.
  */

@@ -138,20 +138,3 @@ int gt_link_rows_limit(const struct gt_link_rows *rows, uint32_t max_channels,
 	*out = made;
 	return GT_OK;
 }
-
-uint32_t gt_ring_narrowest(const struct gt_link_rows *rows,
-			   const uint32_t *order)
-{
-	uint32_t n = rows->n, width = rows->nwidths;
-	size_t legs[2];
-
-	for (uint32_t i = 0; i < n; i++) {
-		uint32_t nlegs = gt_ring_legs(
-			rows, order[i], order[i + 1 < n ? i + 1 : 0], legs);
-
-		while (nlegs--)
-			if (rows->width[legs[nlegs]] < width)
-				width = rows->width[legs[nlegs]];
-	}
-	return width;
-}

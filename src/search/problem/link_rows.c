@@ -251,6 +251,27 @@ static void gt_ring_load(const struct gt_link_rows *rows, size_t hop,
 		loads[rows->uses[k].row] += rows->uses[k].load;
 }
 
+/*
+ * The narrowest hop's width, from gt_link_rows.width; nwidths where nothing
+ * narrows it.
+ */
+static uint32_t gt_ring_narrowest(const struct gt_link_rows *rows,
+				  const uint32_t *order)
+{
+	uint32_t n = rows->n, width = rows->nwidths;
+	size_t legs[2];
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t nlegs = gt_ring_legs(
+			rows, order[i], order[i + 1 < n ? i + 1 : 0], legs);
+
+		while (nlegs--)
+			if (rows->width[legs[nlegs]] < width)
+				width = rows->width[legs[nlegs]];
+	}
+	return width;
+}
+
 void gt_ring_loads(const struct gt_link_rows *rows, const uint32_t *order,
 		   uint32_t *loads)
 {

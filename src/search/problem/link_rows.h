@@ -88,13 +88,6 @@ int gt_link_rows_limit(const struct gt_link_rows *rows, uint32_t max_channels,
 		       struct gt_err *err);
 
 /*
- * The narrowest hop's width, from gt_link_rows.width; nwidths where nothing
- * narrows it.
- */
-uint32_t gt_ring_narrowest(const struct gt_link_rows *rows,
-			   const uint32_t *order);
-
-/*
  * Compute what a ring, given as the order of all n places, loads each row with.
  */
 void gt_ring_loads(const struct gt_link_rows *rows, const uint32_t *order,

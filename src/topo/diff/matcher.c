@@ -34,7 +34,11 @@ static const int gt_match_price[GT_NPROPS] = {
 	[GT_PROP_GDR] = 1,
 };
 
-int gt_match_device_cost(const struct gt_matcher *m, uint32_t x, uint32_t y)
+/*
+ * Returns what differs between two devices themselves: properties, links to
+ * switches, and, below the unit, names.
+ */
+static int device_cost(const struct gt_matcher *m, uint32_t x, uint32_t y)
 {
 	const struct gt_device *a = gt_device_a(m, x), *b = gt_device_b(m, y);
 	int links = abs(gt_device_tree_nlinks(m->a, x, 0) -
@@ -229,7 +233,7 @@ static int gt_match_cost(struct gt_matcher *m, uint32_t x, uint32_t y)
 		return GT_HUNGARIAN_FORBIDDEN;
 	if (*cost)
 		return *cost - 1;
-	sum = gt_match_device_cost(m, x, y);
+	sum = device_cost(m, x, y);
 	if (a->first || b->first) {
 		if (gt_match_children(m, x, y, &children)) {
 			m->failed = 1;
@@ -329,7 +333,7 @@ int gt_match_total(struct gt_matcher *m)
 			sum += GT_MATCH_LOST;
 			continue;
 		}
-		sum += gt_match_device_cost(m, x, y);
+		sum += device_cost(m, x, y);
 		m->work += 1 + (uint64_t)a->nlinks * a->nlinks;
 		if (m->image[a->parent] != gt_device_b(m, y)->parent)
 			sum += GT_MATCH_MOVED;

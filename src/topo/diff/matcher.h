@@ -45,12 +45,6 @@ static inline const struct gt_device *gt_device_b(const struct gt_matcher *m,
 	return gt_device_tree_device(m->b, y);
 }
 
-/*
- * Returns what differs between two devices themselves: properties, links to
- * switches, and, below the unit, names.
- */
-int gt_match_device_cost(const struct gt_matcher *m, uint32_t x, uint32_t y);
-
 /* Match x with y, and all below them at the least price. */
 void gt_match_pair(struct gt_matcher *m, uint32_t x, uint32_t y);
 

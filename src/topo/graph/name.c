@@ -33,7 +33,8 @@ static int read_end(const char *word, enum gt_node_kind *kind, int64_t *number)
 	       gt_unit_int(word, 0, INT32_MAX, number);
 }
 
-int gt_name_range_parse(const char *word, struct gt_name_range *range)
+/* Returns 1 when the word is a number or a range of such, else 0. */
+static int parse_range(const char *word, struct gt_name_range *range)
 {
 	const char *dash = strchr(word, '-');
 	char first[GT_NAME_MAX];
@@ -78,7 +79,7 @@ static int has_number(const struct gt_node *node, const char *word)
 {
 	struct gt_name_range range;
 
-	if (!gt_name_range_parse(word, &range) || range.first != range.last)
+	if (!parse_range(word, &range) || range.first != range.last)
 		return 0;
 	return range.first == node->dev &&
 	       node->kind ==
@@ -149,7 +150,7 @@ int gt_name_list_next(struct gt_name_list *list, char word[GT_NAME_MAX])
 	len = strcspn(list->rest, ",");
 	snprintf(word, GT_NAME_MAX, "%.*s", (int)len, list->rest);
 	list->rest = list->rest[len] ? list->rest + len + 1 : NULL;
-	if (strchr(word, '-') && gt_name_range_parse(word, &list->range) &&
+	if (strchr(word, '-') && parse_range(word, &list->range) &&
 	    list->range.last - list->range.first < GT_TOPO_MAX_DEVICES)
 		write_number(list, word);
 	return 1;

@@ -26,9 +26,6 @@ struct gt_name_range {
 	int64_t first, last;
 };
 
-/* Returns 1 when the word is a number or a range of such, else 0. */
-int gt_name_range_parse(const char *word, struct gt_name_range *range);
-
 /*
  * Returns what is wrong with the spelling of a list's word that names nothing
  * and what to write; NULL when it is spelled as a name.

@@ -37,7 +37,8 @@ void gt_nccl_fill_free(struct gt_nccl_fill *fill)
 		gt_arena_free(fill->arena);
 }
 
-void gt_nccl_set_copy(struct gt_nccl_set *to, const struct gt_nccl_set *from)
+/* Copies a set into another that has room for it. */
+static void copy_set(struct gt_nccl_set *to, const struct gt_nccl_set *from)
 {
 	uint32_t *orders = to->orders;
 
@@ -139,7 +140,7 @@ static void gt_nccl_complete(struct gt_nccl_fill *fill)
 	fill->tries--;
 	now->nchannels++;
 	if (gt_nccl_improves(now, fill->best)) {
-		gt_nccl_set_copy(fill->best, now);
+		copy_set(fill->best, now);
 		if (now->nchannels == now->max_channels)
 			fill->tries = -1;
 	}

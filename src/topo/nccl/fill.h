@@ -53,7 +53,4 @@ void gt_nccl_fill_free(struct gt_nccl_fill *fill); /* NULL is allowed */
 int64_t gt_nccl_fill(struct gt_nccl_fill *fill, const struct gt_nccl_set *ask,
 		     int64_t tries, struct gt_nccl_set *best);
 
-/* Copies a set into another that has room for it. */
-void gt_nccl_set_copy(struct gt_nccl_set *to, const struct gt_nccl_set *from);
-
 #endif

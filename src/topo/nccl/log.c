@@ -349,6 +349,24 @@ static void gt_nccl_log_finish(struct gt_nccl_logger *logger)
 	logger->log->ncomms_left_out = comms->nleft_out;
 }
 
+/* Says what a file is in which there is no line of NCCL's. */
+static int no_log(const char *name, const char *text, size_t len,
+		  struct gt_err *err)
+{
+	if (gt_first_char(text, len) == '{')
+		return gt_err_set(err, GT_EINPUT, name,
+				  "is JSON, neither a topology nor a log of "
+				  "NCCL; of a plan 'gtopo show --plan' tells");
+	if (len > 1 && !memcmp(text, "\x1f\x8b", 2))
+		return gt_err_set(err, GT_EINPUT, name,
+				  "is compressed; 'zcat %.512s | gtopo nccl -' "
+				  "reads it",
+				  name);
+	return gt_err_set(err, GT_EINPUT, name,
+			  "is neither XML nor a log of NCCL; NCCL_DEBUG=INFO "
+			  "has a job write one");
+}
+
 int gt_nccl_log_read(const char *name, const char *text, size_t len,
 		     struct gt_arena *arena, struct gt_nccl_log *log,
 		     struct gt_err *err)
@@ -380,20 +398,7 @@ int gt_nccl_log_read(const char *name, const char *text, size_t len,
 	gt_nccl_log_finish(logger);
 	if (logger->failed)
 		return gt_err_nomem(err);
-	if (!log->nlines && gt_first_char(whole, len) == '{')
-		return gt_err_set(err, GT_EINPUT, name,
-				  "is JSON, neither a topology nor a log of "
-				  "NCCL; of a plan 'gtopo show --plan' tells");
-	if (!log->nlines && len > 1 && !memcmp(whole, "\x1f\x8b", 2))
-		return gt_err_set(err, GT_EINPUT, name,
-				  "is compressed; 'zcat %.512s | gtopo nccl -' "
-				  "reads it",
-				  name);
-	if (!log->nlines)
-		return gt_err_set(err, GT_EINPUT, name,
-				  "is neither XML nor a log of NCCL; "
-				  "NCCL_DEBUG=INFO has a job write one");
-	return GT_OK;
+	return log->nlines ? GT_OK : no_log(name, whole, len, err);
 }
 
 uint32_t gt_nccl_log_nnodes(const struct gt_nccl_log *log)

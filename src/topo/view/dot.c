@@ -125,13 +125,7 @@ void gt_dot(const struct gt_topo *topo, struct gt_dot_more more,
 		out->failed = 1;
 		goto arena;
 	}
-	gt_buf_puts(out, "digraph topology {\n"
-			 "layout=nop2; bgcolor=white; tooltip=\" \";\n"
-			 "node [shape=box, style=\"rounded,filled\", "
-			 "fixedsize=true, fontsize=11, tooltip=\" \", "
-			 "fontname=\"Helvetica\", color=\"#8c959f\"];\n"
-			 "edge [dir=none, fontsize=8, tooltip=\" \", "
-			 "fontname=\"Helvetica\"];\n");
+	gt_dot_begin(out, "topology");
 	gt_dot_all(&drawing);
 	gt_buf_puts(out, "}\n");
 arena:

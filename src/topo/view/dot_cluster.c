@@ -340,13 +340,7 @@ void gt_dot_cluster(const struct gt_cluster *cluster, struct gt_buf *out)
 		out->failed = 1;
 		goto arena;
 	}
-	gt_buf_puts(out, "digraph cluster {\n"
-			 "layout=nop2; bgcolor=white; tooltip=\" \";\n"
-			 "node [shape=box, style=\"rounded,filled\", "
-			 "fixedsize=true, fontsize=11, tooltip=\" \", "
-			 "fontname=\"Helvetica\", color=\"#8c959f\"];\n"
-			 "edge [dir=none, fontsize=8, tooltip=\" \", "
-			 "fontname=\"Helvetica\"];\n");
+	gt_dot_begin(out, "cluster");
 	for (uint32_t i = 0; i < cluster->nkinds; i++)
 		gt_dot_kind_draw(&d.kinds[i], out);
 	draw_fabric(&d, GT_FABRIC_NET);

@@ -7,6 +7,17 @@
 
 #include "base/buf.h"
 
+void gt_dot_begin(struct gt_buf *out, const char *name)
+{
+	gt_buf_printf(out, "digraph %s {\n", name);
+	gt_buf_puts(out, "layout=nop2; bgcolor=white; tooltip=\" \";\n"
+			 "node [shape=box, style=\"rounded,filled\", "
+			 "fixedsize=true, fontsize=11, tooltip=\" \", "
+			 "fontname=\"Helvetica\", color=\"#8c959f\"];\n"
+			 "edge [dir=none, fontsize=8, tooltip=\" \", "
+			 "fontname=\"Helvetica\"];\n");
+}
+
 void gt_dot_puts(struct gt_buf *out, const char *text)
 {
 	for (; *text; text++) {

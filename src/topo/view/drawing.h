@@ -28,6 +28,9 @@ struct gt_dot_drawing {
 	struct gt_buf *out;
 };
 
+/* Write the head of a picture, with what all its boxes and lines are like. */
+void gt_dot_begin(struct gt_buf *out, const char *name);
+
 /* Write text inside a quoted string; "\n" in text is a line's end. */
 void gt_dot_puts(struct gt_buf *out, const char *text);
 

@@ -54,16 +54,10 @@ static int part_meet(struct gt_world *world, struct gt_err *err)
 static void test_all_hear_all(void **state)
 {
 	static const uint32_t sizes[] = {1, 2, 3, 16};
-	struct job job;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
-		job_prepare(&job, sizes[i], 20000000000, "127.0.0.1");
-		job_start(&job, part_meet);
-		job_wait(&job);
-		for (uint32_t r = 0; r < job.size; r++)
-			assert_int_equal(job.status[r], 0);
-	}
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
+		job_all_end(sizes[i], 20000000000, part_meet, 0);
 }
 
 /* Large parts: more than a socket's buffers hold. */
@@ -91,14 +85,8 @@ static int part_large(struct gt_world *world, struct gt_err *err)
 
 static void test_large_parts(void **state)
 {
-	struct job job;
-
 	(void)state;
-	job_prepare(&job, 4, 20000000000, "127.0.0.1");
-	job_start(&job, part_large);
-	job_wait(&job);
-	for (uint32_t r = 0; r < job.size; r++)
-		assert_int_equal(job.status[r], 0);
+	job_all_end(4, 20000000000, part_large, 0);
 }
 
 /* Two have a reason of their own; whoever has none gets one of theirs. */
@@ -121,16 +109,9 @@ static int part_agree(struct gt_world *world, struct gt_err *err)
 
 static void test_agree(void **state)
 {
-	struct job job;
-
 	(void)state;
-	for (int turn = 0; turn < 20; turn++) {
-		job_prepare(&job, 5, 20000000000, "127.0.0.1");
-		job_start(&job, part_agree);
-		job_wait(&job);
-		for (uint32_t r = 0; r < job.size; r++)
-			assert_int_equal(job.status[r], -GT_EINPUT);
-	}
+	for (int turn = 0; turn < 20; turn++)
+		job_all_end(5, 20000000000, part_agree, -GT_EINPUT);
 }
 
 /* The last process ends in its own way, the others wait for it. */
@@ -464,14 +445,8 @@ static int part_escape(struct gt_world *world, struct gt_err *err)
 
 static void test_escape(void **state)
 {
-	struct job job;
-
 	(void)state;
-	job_prepare(&job, 3, 40000000000, "127.0.0.1");
-	job_start(&job, part_escape);
-	job_wait(&job);
-	for (uint32_t r = 0; r < job.size; r++)
-		assert_int_equal(job.status[r], -GT_EINPUT);
+	job_all_end(3, 40000000000, part_escape, -GT_EINPUT);
 }
 
 static _Atomic int interrupted;

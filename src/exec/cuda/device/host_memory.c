@@ -55,7 +55,8 @@ static int gt_host_share_map(const struct gt_engine *engine, uint32_t leader,
 	return gt_shared_memory_map(&made.name, share, err);
 }
 
-uint64_t gt_cuda_host_part_at(const uint64_t *bytes, uint32_t rank)
+/* Where the rank's part begins; that of nranks is behind all of them. */
+static uint64_t gt_host_part_at(const uint64_t *bytes, uint32_t rank)
 {
 	uint64_t at = 0;
 
@@ -77,8 +78,8 @@ static void gt_host_parts_place(const struct gt_engine *engine,
 	for (uint32_t r = 0; r < engine->plan->nranks; r++) {
 		unsigned long nodes[GT_HOST_NODES / GT_HOST_WORD_BITS] = {0};
 		int node = engine->ranks[r].numa_node;
-		uint64_t at = gt_cuda_host_part_at(bytes, r);
-		uint64_t end = gt_cuda_host_part_at(bytes, r + 1);
+		uint64_t at = gt_host_part_at(bytes, r);
+		uint64_t end = gt_host_part_at(bytes, r + 1);
 
 		if (node < 0 || node >= GT_HOST_NODES)
 			continue;
@@ -154,7 +155,7 @@ int gt_cuda_host_share(struct gt_engine *engine, size_t bytes,
 int gt_cuda_host_share_parts(struct gt_engine *engine, const uint64_t *bytes,
 			     struct gt_shared_memory *share, struct gt_err *err)
 {
-	uint64_t all = gt_cuda_host_part_at(bytes, engine->plan->nranks);
+	uint64_t all = gt_host_part_at(bytes, engine->plan->nranks);
 
 	return engine->group.world
 		       ? gt_host_share_new(engine, all, bytes, share, err)
@@ -244,7 +245,7 @@ int gt_cuda_host_region_new(struct gt_engine *engine, int region,
 	uint32_t n = engine->plan->nranks;
 	uint32_t nlocal = engine->group.end - engine->group.first;
 	struct gt_cuda_region made = {.host.fd = -1};
-	uint64_t all = gt_cuda_host_part_at(bytes, n);
+	uint64_t all = gt_host_part_at(bytes, n);
 	int rc = gt_cuda_pinned_may(engine, all, err);
 
 	if (!rc)
@@ -262,8 +263,8 @@ int gt_cuda_host_region_new(struct gt_engine *engine, int region,
 		return rc;
 	}
 	for (uint32_t i = 0; i < nlocal * n; i++)
-		made.at[i] = (char *)made.host.base +
-			     gt_cuda_host_part_at(bytes, i % n);
+		made.at[i] =
+			(char *)made.host.base + gt_host_part_at(bytes, i % n);
 	engine->regions[region] = made;
 	gt_cuda_pinned_add(engine, all);
 	return GT_OK;

@@ -16,16 +16,14 @@ struct gt_shared_memory;
 
 /*
  * Make zeros that all processes of this host map: a meeting.  _share_parts()
- * makes bytes[rank] for every rank, from gt_cuda_host_part_at() on, which lie
- * near its GPU where the host has several NUMA nodes; the part of nranks is
- * behind all of them.
+ * makes bytes[rank] for every rank, one part of whole pages behind the other,
+ * each near its GPU where the host has several NUMA nodes.
  */
 int gt_cuda_host_share(struct gt_engine *engine, size_t bytes,
 		       struct gt_shared_memory *share, struct gt_err *err);
 int gt_cuda_host_share_parts(struct gt_engine *engine, const uint64_t *bytes,
 			     struct gt_shared_memory *share,
 			     struct gt_err *err);
-uint64_t gt_cuda_host_part_at(const uint64_t *bytes, uint32_t rank);
 
 /*
  * How much of the host's memory is pinned for a communicator is bounded:

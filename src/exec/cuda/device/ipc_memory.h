@@ -13,19 +13,13 @@ uint64_t gt_cuda_pages(uint64_t bytes);
 
 /*
  * Make bytes[rank] zeros for every rank and let all processes open them: a
- * meeting.  gt_cuda_region_alloc() makes the local parts alone, and
- * gt_cuda_region_share() opens the others': with `tries` a process that cannot
- * be reached loses its engine->reachable, else that is a failure.
+ * meeting.  gt_cuda_region_alloc() makes the local parts alone, before they are
+ * exchanged (region_exchange.h).
  */
 int gt_cuda_region_new(struct gt_engine *engine, int region,
 		       const uint64_t *bytes, struct gt_err *err);
 int gt_cuda_region_alloc(struct gt_engine *engine, int region,
 			 const uint64_t *bytes, struct gt_err *err);
-int gt_cuda_region_share(struct gt_engine *engine, int region, int tries,
-			 struct gt_err *err);
-
-/* Close what process p has in a region. */
-void gt_cuda_region_detach(struct gt_engine *engine, int region, uint32_t p);
 
 /* Free the local parts alone: nobody has them open. */
 void gt_cuda_region_free(struct gt_engine *engine, int region);
@@ -33,9 +27,6 @@ void gt_cuda_region_free(struct gt_engine *engine, int region);
 /* Close and free a region: a meeting, if there is such a region. */
 int gt_cuda_region_drop(struct gt_engine *engine, int region,
 			struct gt_err *err);
-
-/* Make room for a new one; the old one is freed at the end. */
-void gt_cuda_region_retire(struct gt_engine *engine, int region);
 
 /* Make a region anew unless each rank has `need` bytes of it. */
 int gt_cuda_region_grow(struct gt_engine *engine, int region, uint64_t need,

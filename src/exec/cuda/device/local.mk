@@ -11,6 +11,8 @@ gtopo_core_sources += \
 	%D%/ipc_memory.c \
 	%D%/ipc_memory.h \
 	%D%/peers.c \
+	%D%/region_exchange.c \
+	%D%/region_exchange.h \
 	%D%/state.c \
 	%D%/state.h \
 	%D%/trace_record.c \

@@ -4,6 +4,7 @@
  * host do not reach each other, all go through its memory.
  */
 #include "exec/cuda/device/ipc_memory.h"
+#include "exec/cuda/device/region_exchange.h"
 
 #include <stdio.h>
 #include <stdlib.h>

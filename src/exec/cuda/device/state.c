@@ -68,6 +68,17 @@ char *gt_cuda_premul_input(const struct gt_engine *engine, const char *input,
 	       (uintptr_t)input % GT_PREMUL_EDGE_BYTES;
 }
 
+uint32_t gt_cuda_local_devices(const struct gt_engine *engine,
+			       int devices[GT_P2P_RANKS])
+{
+	const struct gt_process_group *group = &engine->group;
+	uint32_t n = 0;
+
+	for (uint32_t r = group->first; r < group->end && n < GT_P2P_RANKS; r++)
+		devices[n++] = engine->ranks[r].device;
+	return n;
+}
+
 int gt_cuda_fail(const struct gt_engine *engine, uint32_t rank, int code,
 		 const char *what, struct gt_err *err)
 {

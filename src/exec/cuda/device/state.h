@@ -312,17 +312,22 @@ static inline uint64_t gt_cuda_lane_bytes(const struct gt_engine *engine,
 	return all / 2 / GT_CUDA_LANE_ALIGN * GT_CUDA_LANE_ALIGN;
 }
 
-/*
- * The rank's part of a region, of the lane that goes on, at the address that a
- * local rank sees.
- */
+/* The address of all of a rank's part of a region, as a local rank sees it. */
+static inline char **gt_cuda_region_slot(const struct gt_engine *engine,
+					 int region, uint32_t viewer,
+					 uint32_t rank)
+{
+	return &engine->regions[region].at[(viewer - engine->group.first) *
+						   engine->plan->nranks +
+					   rank];
+}
+
+/* The address at which the part of the lane that goes on begins. */
 static inline char *gt_cuda_region_at(const struct gt_engine *engine,
 				      int region, uint32_t viewer,
 				      uint32_t rank)
 {
-	return engine->regions[region].at[(viewer - engine->group.first) *
-						  engine->plan->nranks +
-					  rank] +
+	return *gt_cuda_region_slot(engine, region, viewer, rank) +
 	       engine->lane * gt_cuda_lane_bytes(engine, region);
 }
 
@@ -348,6 +353,10 @@ char *gt_cuda_premul_input(const struct gt_engine *engine, const char *input,
 /* devices.c: give each rank its device; refuses what cannot work, in all
  * processes alike. */
 int gt_cuda_devices_assign(struct gt_engine *engine, struct gt_err *err);
+
+/* List the GPUs of this process; return how many they are. */
+uint32_t gt_cuda_local_devices(const struct gt_engine *engine,
+			       int devices[GT_P2P_RANKS]);
 
 /* Set GT_ESYS in words: "rank 2 (0000:00:08.0): cannot ...: out of memory". */
 int gt_cuda_fail(const struct gt_engine *engine, uint32_t rank, int code,

@@ -70,14 +70,8 @@ static int part_registers(struct gt_world *world, struct gt_err *err)
 
 static void test_missed(void **state)
 {
-	struct job job;
-
 	(void)state;
-	job_prepare(&job, RANKS, TIMEOUT_S * 1000000000ll, "127.0.0.1");
-	job_start(&job, part_registers);
-	job_wait(&job);
-	for (uint32_t r = 0; r < job.size; r++)
-		assert_int_equal(job.status[r], 0);
+	job_all_end(RANKS, TIMEOUT_S * 1000000000ll, part_registers, 0);
 }
 
 int main(void)

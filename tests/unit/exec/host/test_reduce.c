@@ -5,6 +5,7 @@
 
 #include "exec/host/reduce.h"
 #include "kernels/half.h"
+#include "sums.h"
 
 enum { MAX_ELEMS = 5000, MAX_OPERANDS = 4 };
 
@@ -25,27 +26,6 @@ static int64_t to_int(enum gt_dtype dtype, uint64_t bits)
 		return (int32_t)bits;
 	default:
 		return (int64_t)bits;
-	}
-}
-
-static double to_real(enum gt_dtype dtype, uint64_t bits)
-{
-	double d;
-
-	switch (dtype) {
-	case GT_DTYPE_HALF:
-		return gt_half_to_float((uint16_t)bits);
-	case GT_DTYPE_BF16:
-		return gt_bf16_to_float((uint16_t)bits);
-	case GT_DTYPE_FP8_E4M3:
-		return gt_e4m3_to_float((uint8_t)bits);
-	case GT_DTYPE_FP8_E5M2:
-		return gt_e5m2_to_float((uint8_t)bits);
-	case GT_DTYPE_FLOAT:
-		return gt_float_of((uint32_t)bits);
-	default:
-		memcpy(&d, &bits, sizeof(d));
-		return d;
 	}
 }
 
@@ -88,7 +68,7 @@ static uint64_t join_int(enum gt_dtype dtype, enum gt_redop op, uint64_t a,
  */
 static int is_nearest(enum gt_dtype dtype, uint64_t got, double exact)
 {
-	double here = to_real(dtype, got), gap;
+	double here = sums_decode(dtype, got), gap;
 
 	if (isnan(exact))
 		return isnan(here);
@@ -97,7 +77,7 @@ static int is_nearest(enum gt_dtype dtype, uint64_t got, double exact)
 		       (dtype == GT_DTYPE_HALF ? 65520.0 : 0x1.ffp127);
 	gap = fabs(here - exact);
 	for (int d = -1; d <= 1; d += 2) {
-		double there = to_real(dtype, (got + (uint64_t)d) & 0xffff);
+		double there = sums_decode(dtype, (got + (uint64_t)d) & 0xffff);
 		double other = fabs(there - exact);
 
 		if ((got & 0x7fff) == 0 && signbit(there) != signbit(here))
@@ -115,7 +95,7 @@ static void check_real(enum gt_dtype dtype, enum gt_redop op, double a,
 		      : op == GT_REDOP_MIN ? (a < b ? a : b)
 		      : op == GT_REDOP_MAX ? (a > b ? a : b)
 					   : a + b;
-	double have = to_real(dtype, got);
+	double have = sums_decode(dtype, got);
 
 	if (dtype == GT_DTYPE_FLOAT)
 		want = (float)want;
@@ -155,8 +135,8 @@ static void check_table(const struct gt_reduce_ops *ops, enum gt_dtype dtype,
 		x = load(a + i * elem, dtype);
 		y = load(b + i * elem, dtype);
 		if (is_real(dtype))
-			check_real(dtype, op, to_real(dtype, x),
-				   to_real(dtype, y),
+			check_real(dtype, op, sums_decode(dtype, x),
+				   sums_decode(dtype, y),
 				   load(d + i * elem, dtype));
 		else
 			assert_true(load(d + i * elem, dtype) ==
@@ -250,7 +230,8 @@ static void expect_total(const struct gt_move *move, size_t i, char *to)
 
 	for (uint32_t s = 0; s < move->nsrc; s++) {
 		expect_source(move, s, i, source);
-		total += (float)to_real(move->dtype, load(source, move->dtype));
+		total += (float)sums_decode(move->dtype,
+					    load(source, move->dtype));
 	}
 	if (move->divide)
 		total /= (float)move->divide;

@@ -37,14 +37,8 @@ static int apart_main(struct gt_world *world, struct gt_err *err)
 
 static void test_near_and_far(void **state)
 {
-	struct job job;
-
 	(void)state;
-	job_prepare(&job, 3, 10000000000, "127.0.0.1");
-	job_start(&job, apart_main);
-	job_wait(&job);
-	for (uint32_t r = 0; r < 3; r++)
-		assert_int_equal(job.status[r], 0);
+	job_all_end(3, 10000000000, apart_main, 0);
 }
 
 int main(void)

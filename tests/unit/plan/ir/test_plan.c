@@ -1,6 +1,5 @@
-#include "unit/test.h"
+#include "unit/good_plan.h"
 
-#include <dirent.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -10,27 +9,6 @@
 #include "plan/check/check.h"
 #include "plan/ir/plan.h"
 #include "plan/json/json.h"
-
-/* Calls check with each plan.json of tests/cases/plan/good. */
-static void each_good_plan(void (*check)(const char *name, const char *path))
-{
-	char dir[4096], path[8192];
-	struct dirent *entry;
-	DIR *cases = opendir(gt_test_path(dir, "tests/cases/plan/good"));
-	int n = 0;
-
-	assert_non_null(cases);
-	while ((entry = readdir(cases))) {
-		if (entry->d_name[0] == '.')
-			continue;
-		snprintf(path, sizeof(path), "%s/%s/plan.json", dir,
-			 entry->d_name);
-		check(entry->d_name, path);
-		n++;
-	}
-	closedir(cases);
-	assert_true(n > 3);
-}
 
 static void print_plan(const struct gt_plan *plan, struct gt_buf *out)
 {

@@ -1,7 +1,6 @@
 /* What is left of any plan, whichever ranks go, is a right plan. */
-#include "unit/test.h"
+#include "unit/good_plan.h"
 
-#include <dirent.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -101,29 +100,20 @@ static void check_all(const struct gt_plan *old)
 	check_without(old, gone);
 }
 
+static void check_left(const char *name, const char *path)
+{
+	struct gt_plan *plan;
+
+	print_message("%s\n", name);
+	assert_int_equal(gt_plan_read(path, &plan, NULL), 0);
+	check_all(plan);
+	gt_plan_free(plan);
+}
+
 static void test_what_is_left_is_right(void **state)
 {
-	char dir[4096], path[8192];
-	struct dirent *entry;
-	struct gt_plan *plan;
-	DIR *cases = opendir(gt_test_path(dir, "tests/cases/plan/good"));
-	int n = 0;
-
 	(void)state;
-	assert_non_null(cases);
-	while ((entry = readdir(cases))) {
-		if (entry->d_name[0] == '.')
-			continue;
-		snprintf(path, sizeof(path), "%s/%s/plan.json", dir,
-			 entry->d_name);
-		print_message("%s\n", entry->d_name);
-		assert_int_equal(gt_plan_read(path, &plan, NULL), 0);
-		check_all(plan);
-		gt_plan_free(plan);
-		n++;
-	}
-	closedir(cases);
-	assert_true(n > 40);
+	each_good_plan(check_left);
 }
 
 /* Where the routes are known the rings that are left use what links have. */

@@ -84,4 +84,14 @@ static inline struct gt_quotient *small_cluster_quotient(
 	return q;
 }
 
+static inline void check_rat(struct gt_rat got, struct gt_rat want,
+			     const char *what)
+{
+	char a[GT_RAT_TEXT_MAX], b[GT_RAT_TEXT_MAX];
+
+	if (gt_rat_cmp(got, want))
+		fail_msg("%s: %s, not %s", what, gt_rat_print(got, a),
+			 gt_rat_print(want, b));
+}
+
 #endif

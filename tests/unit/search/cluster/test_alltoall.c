@@ -32,15 +32,6 @@ static void solve(const struct gt_quotient *q, struct gt_arena *arena,
 	assert_true(gt_rat_cmp(flow->rate, flow->bound) <= 0);
 }
 
-static void check_rat(struct gt_rat got, struct gt_rat want, const char *what)
-{
-	char a[GT_RAT_TEXT_MAX], b[GT_RAT_TEXT_MAX];
-
-	if (gt_rat_cmp(got, want))
-		fail_msg("%s: %s, not %s", what, gt_rat_print(got, a),
-			 gt_rat_print(want, b));
-}
-
 /*
  * By hand: a card carries the L (P - 1) pairs of a GPU that leave the node,
  * and its NVLinks all P L - 1.

@@ -204,15 +204,6 @@ static struct gt_rat value_of(const struct gt_quotient *q,
 	return x;
 }
 
-static void check_rat(struct gt_rat got, struct gt_rat want, const char *what)
-{
-	char a[GT_RAT_TEXT_MAX], b[GT_RAT_TEXT_MAX];
-
-	if (gt_rat_cmp(got, want))
-		fail_msg("%s: %s, not %s", what, gt_rat_print(got, a),
-			 gt_rat_print(want, b));
-}
-
 /*
  * Rates that are known by hand: a GPU has 300 and 25 GB/s in a DGX A100, 450
  * and 50 in a DGX H100.

@@ -161,14 +161,8 @@ static int part_shares(struct gt_world *processes, struct gt_err *err)
 
 static void test_processes(void **state)
 {
-	struct job job;
-
 	(void)state;
-	job_prepare(&job, RANKS, TIMEOUT_S * 1000000000ll, "127.0.0.1");
-	job_start(&job, part_shares);
-	job_wait(&job);
-	for (uint32_t r = 0; r < job.size; r++)
-		assert_int_equal(job.status[r], 0);
+	job_all_end(RANKS, TIMEOUT_S * 1000000000ll, part_shares, 0);
 }
 
 static void test_capped(void **state)

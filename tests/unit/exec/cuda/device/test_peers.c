@@ -315,13 +315,7 @@ static int part_has_link(struct gt_world *processes, struct gt_err *err)
 
 static void do_all(job_part *part)
 {
-	struct job job;
-
-	job_prepare(&job, RANKS, TIMEOUT_S * 1000000000ll, "127.0.0.1");
-	job_start(&job, part);
-	job_wait(&job);
-	for (uint32_t r = 0; r < job.size; r++)
-		assert_int_equal(job.status[r], 0);
+	job_all_end(RANKS, TIMEOUT_S * 1000000000ll, part, 0);
 }
 
 static void test_processes(void **state)

@@ -28,6 +28,7 @@
 #include <cuda_runtime_api.h>
 
 #include "exec/cuda/device/ipc_memory.c"
+#include "exec/cuda/device/region_exchange.c"
 
 #undef gt_fd_exchange
 int gt_fd_exchange(const struct gt_fd_exchange *swap, struct gt_err *err);
@@ -349,17 +350,11 @@ static int part_misses(struct gt_world *processes, struct gt_err *err)
 /* What the processes share is there before they are. */
 static void run_processes(job_part *part)
 {
-	struct job job;
-
 	opened_of =
 		mmap(NULL, RANKS * sizeof(*opened_of), PROT_READ | PROT_WRITE,
 		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	assert_true(opened_of != MAP_FAILED);
-	job_prepare(&job, RANKS, TIMEOUT_S * 1000000000ll, "127.0.0.1");
-	job_start(&job, part);
-	job_wait(&job);
-	for (uint32_t r = 0; r < job.size; r++)
-		assert_int_equal(job.status[r], 0);
+	job_all_end(RANKS, TIMEOUT_S * 1000000000ll, part, 0);
 	munmap(opened_of, RANKS * sizeof(*opened_of));
 	opened_of = NULL;
 }

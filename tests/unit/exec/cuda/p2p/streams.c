@@ -484,3 +484,14 @@ int streams_joined(uint32_t rank)
 		all &= joined[i];
 	return all;
 }
+
+void streams_expect_few_edges(uint32_t n)
+{
+	uint64_t nodes, edges;
+
+	for (uint32_t r = 0; r < n; r++) {
+		edges = streams_edges(r, &nodes);
+		assert_in_range(edges, nodes - 1, 3 * nodes);
+		assert_true(streams_joined(r));
+	}
+}

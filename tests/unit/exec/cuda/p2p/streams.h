@@ -108,6 +108,12 @@ uint64_t streams_edges(uint32_t rank, uint64_t *nodes);
  */
 int streams_joined(uint32_t rank);
 
+/*
+ * Of each of n ranks the main stream waits for all others in the end, and the
+ * graph has not many more edges than nodes.
+ */
+void streams_expect_few_edges(uint32_t n);
+
 /* Any number below; the state goes on. */
 uint32_t streams_draw(uint64_t *state, uint32_t below);
 
