@@ -40,7 +40,7 @@ static void test_near_and_far(void **state)
 	struct job job;
 
 	(void)state;
-	job_prepare(&job, 3, 10000000000, "127.0.0.1");
+	job_prepare(&job, 3, 40000000000, "127.0.0.1");
 	job_start(&job, apart_main);
 	job_wait(&job);
 	for (uint32_t r = 0; r < 3; r++)
