@@ -10,7 +10,7 @@
 #include "world/net.h"
 
 /*
- * Below those that the kernel gives to whoever asks for any meanwhile: also to a
+ * Below those that the kernel gives to whoever asks for any, and so also to a
  * process of the job that knocks before process 0 listens.
  */
 static inline int test_free_port(void)
