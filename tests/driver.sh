@@ -19,7 +19,7 @@ done
 
 began=$(date +%s%N)
 # Without a terminal or standard input, and never for ever.
-timeout -k 10 "${GTOPO_TEST_TIMEOUT:-300}" "$@" >"$log" 2>&1 </dev/null
+timeout -k 10 "${GTOPO_TEST_TIMEOUT:-900}" "$@" >"$log" 2>&1 </dev/null
 status=$?
 tenths=$((($(date +%s%N) - began) / 100000000))
 

@@ -296,7 +296,8 @@ print(s.getsockname()[1], flush=True); time.sleep(60)' >"$plan.port" 3>&- &
 	command -v ss >/dev/null || skip "no ss (Debian: iproute2)"
 	mpirun -n 1 "$GTOPO" run --plan "$plan" --device host --soak 4s \
 		>"$plan.out" 2>&1 3>&- &
-	sleep 2
+	until_true pgrep -f "^$GTOPO run --plan $plan"
+	sleep 1
 	pgrep -f "$plan" >"$plan.pids"
 	run ss -Hltnp
 	while read -r pid; do

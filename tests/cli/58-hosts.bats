@@ -83,41 +83,53 @@ data_ports() {
 		awk '$4 !~ /:7117$/ { sub(".*:", "", $3); print $3 }'
 }
 
+# time_over SOCKETS: of an operation of 2 MiB between the hosts, in us.
+time_over() {
+	export GTOPO_TCP_SOCKETS=$1
+	on b 1 -b 2M -e 2M -n 2 -w 1 --workers 4 >/dev/null 3>&- &
+	run_split on a 0 -b 2M -e 2M -n 2 -w 1 --workers 4 --json
+	wait $! && [ "$status" -eq 0 ] && jq -e '
+		if .wrong == 0 then .rows[0].time_us | floor else empty end' \
+		<<<"$out"
+}
+
+have_data_ports() { # NUMBER
+	[ "$(data_ports | wc -l)" -eq "$1" ]
+}
+
 @test "several sockets have several times what a network lets a flow have" {
 	two_hosts
 	# So little that a busy machine's own delays are little beside it.
 	limit_flows 20
 	gtopo synth "2 gpu" 2>/dev/null |
 		gtopo search --algo ring --coll allreduce - >"$plan"
-	local times=()
-	for sockets in 1 4; do
-		export GTOPO_TCP_SOCKETS=$sockets
-		on b 1 -b 2M -e 2M -n 2 -w 1 --workers 4 >/dev/null 3>&- &
-		run_split on a 0 -b 2M -e 2M -n 2 -w 1 --workers 4 --json
-		wait $!
-		[ "$status" -eq 0 ]
-		jq -e '.wrong == 0' <<<"$out"
-		times+=("$(jq '.rows[0].time_us | floor' <<<"$out")")
+	local one
+	one=$(time_over 1)
+	[ "$one" -gt 750000 ]
+	# Nearly four times the rate, which other work makes slower, but never
+	# quicker: so one of some tries is enough.
+	for _ in {1..10}; do
+		four=$(time_over 4)
+		echo "$one us, over four sockets $four us"
+		[ "$one" -le $((four * 3)) ] || break
 	done
-	# No more than the rate, and with four sockets nearly four times that.
-	echo "${times[*]}"
-	[ "${times[0]}" -gt 750000 ]
-	[ "${times[0]}" -gt $((times[1] * 3)) ]
+	[ "$one" -gt $((four * 3)) ]
 	# One of four flows gets nothing through: that is the end.
+	export GTOPO_TCP_SOCKETS=4
 	on b 1 -b 2M -e 2M -n 1000000 --timeout 3s >/dev/null 2>"$plan.err" \
 		3>&- &
 	other=$!
 	(
-		sleep 1.5
+		until_true have_data_ports 4
 		port=$(data_ports | tail -n 1)
-		[ "$(data_ports | wc -l)" -eq 4 ] && tc -n gt$$b class change \
-			dev v$$b classid 1:$((port - 29000)) htb rate 8bit
+		tc -n gt$$b class change dev v$$b \
+			classid 1:$((port - 29000)) htb rate 8bit
 	) 3>&- &
 	begin=$SECONDS
 	run_split on a 0 -b 2M -e 2M -n 1000000 --timeout 3s
 	wait $other && return 1
 	[ "$status" -eq 3 ]
-	[ $((SECONDS - begin)) -le 7 ]
+	[ $((SECONDS - begin)) -le 30 ]
 	cat "$plan.err"; echo "$err"
 	# TCP does not count what its own host holds back, so it may be that
 	# the rank's time is over first; and the flow that is cut may have its
@@ -128,10 +140,19 @@ data_ports() {
 	grep -qE "$named" <<<"$err" || grep -qE "$named" "$plan.err"
 }
 
+sent() { # by host b, in bytes
+	ip netns exec gt$$b cat /sys/class/net/v$$b/statistics/tx_bytes
+}
+
+sent_much() { # BYTES
+	[ "$(sent)" -ge "$1" ]
+}
+
 @test "a card of a cloud that limits a flow gets more sockets" {
 	two_hosts
 	ring_plan
 	for vendor in 0x15b3 0x1d0f; do
+		before=$(sent)
 		# shellcheck disable=SC2016
 		GTOPO_HOSTID=a RANK=0 WORLD_SIZE=2 MASTER_ADDR=10.77.0.1 \
 			MASTER_PORT=7117 ip netns exec gt$$a sh -c '
@@ -144,12 +165,8 @@ data_ports() {
 		leader=$!
 		on b 1 --soak 5s -e 64K >/dev/null 3>&- &
 		other=$!
-		# Connected one after the other, and then for the soak's time.
-		for _ in $(seq 100); do
-			[ "$(data_ports | wc -l)" -eq 0 ] || break
-			sleep 0.1
-		done
-		sleep 1.5
+		# All are connected before anything goes over them.
+		until_true sent_much $((before + 1000000))
 		data_ports | wc -l >>"$plan.n"
 		wait $leader
 		wait $other

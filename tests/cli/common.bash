@@ -38,6 +38,24 @@ until_true() {
 	return 1
 }
 
+# works PROCESSES: $leader has so many ($children), and all have met: each has
+# threads for its ranks.  A short job may be over before other programs that
+# look for that have started, on a busy machine.
+works() {
+	local one threads list=/proc/$leader/task/$leader/children
+	children=()
+	if [ -e "$list" ]; then
+		read -ra children <"$list" || true # no line ends in it
+	else
+		mapfile -t children < <(pgrep -P "$leader")
+	fi
+	[ ${#children[@]} -eq "$1" ] || return
+	for one in "${children[@]}"; do
+		threads=(/proc/"$one"/task/*)
+		[ ${#threads[@]} -gt 2 ] || return
+	done
+}
+
 need_topologies() {
 	[ -n "${GTOPO_TEST_TOPOLOGIES:-}" ] ||
 		skip "GTOPO_TEST_TOPOLOGIES is unset"

@@ -135,7 +135,18 @@ struct rank {
 	id_t128 id;
 	void *comm, *stream;
 	void (*body)(struct rank *rank);
+	pthread_barrier_t *gate; /* all ranks' */
 };
+
+/*
+ * Waits until all ranks have come.  An operation does not do that: one that is
+ * over for this rank may be under way for others, and who ends the communicator
+ * then ends it for these.
+ */
+static inline void rank_gate(struct rank *rank)
+{
+	pthread_barrier_wait(rank->gate);
+}
 
 static inline void *rank_main(void *arg)
 {
@@ -156,20 +167,23 @@ static inline void *rank_main(void *arg)
 static inline void ranks_run(int size, void (*body)(struct rank *rank))
 {
 	struct rank *ranks = calloc((size_t)size, sizeof(*ranks));
+	pthread_barrier_t gate;
 	id_t128 id;
 
-	IS(ranks);
+	IS(ranks && !pthread_barrier_init(&gate, NULL, (unsigned)size));
 	OK(ncclGetUniqueId(&id));
 	for (int r = 0; r < size; r++) {
 		ranks[r].rank = r;
 		ranks[r].size = size;
 		ranks[r].id = id;
 		ranks[r].body = body;
+		ranks[r].gate = &gate;
 		IS(!pthread_create(&ranks[r].thread, NULL, rank_main,
 				   &ranks[r]));
 	}
 	for (int r = 0; r < size; r++)
 		pthread_join(ranks[r].thread, NULL);
+	pthread_barrier_destroy(&gate);
 	free(ranks);
 }
 

@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -23,6 +24,23 @@ struct process {
 };
 
 enum { CHILD_S = 40 };
+
+static _Atomic int *arrivals; /* at gates; all processes' */
+static int gates;             /* that this process has come to */
+
+/*
+ * Waits until all of n processes have come.  An operation does not do that: one
+ * that is over here may be under way elsewhere, and fails there when this
+ * process dies.
+ */
+static void gate(int n)
+{
+	int wanted = ++gates * n;
+
+	atomic_fetch_add(arrivals, 1);
+	while (atomic_load(arrivals) < wanted)
+		usleep(200);
+}
 
 /* What a process does, with its number, of how many. */
 typedef void process_body(int p, int n, const id_t128 *id);
@@ -61,6 +79,9 @@ static void run_all(int n, int killed, process_body *body)
 	int status;
 	pid_t maker;
 
+	arrivals = mmap(NULL, sizeof(*arrivals), PROT_READ | PROT_WRITE,
+			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	IS(arrivals != MAP_FAILED);
 	fork_all(all, n, body);
 	maker = fork();
 	if (!maker) {
@@ -77,6 +98,7 @@ static void run_all(int n, int killed, process_body *body)
 	}
 	kill(maker, SIGKILL);
 	IS(waitpid(maker, &status, 0) == maker);
+	munmap((void *)arrivals, sizeof(*arrivals));
 }
 
 /* One rank a process, and one that has all that are left. */
@@ -187,7 +209,7 @@ static void want_remote(void *comm)
 	OK(ncclCommAbort(comm));
 }
 
-/* Behind this all ranks are through with making the communicator. */
+/* All ranks add up. */
 static void meet(void *comm, int n)
 {
 	int32_t in = 1, out = 0;
@@ -205,6 +227,7 @@ static void body_dies_in_operation(int p, int n, const id_t128 *id)
 	sim_use_device(p);
 	OK(ncclCommInitRank(&comm, n, *id, p));
 	meet(comm, n);
+	gate(n);
 	if (p == 1)
 		die();
 	/* It may be known before the call, or show only behind it. */
@@ -222,6 +245,7 @@ static void body_dies_idle(int p, int n, const id_t128 *id)
 	sim_use_device(p);
 	OK(ncclCommInitRank(&comm, n, *id, p));
 	meet(comm, n);
+	gate(n);
 	if (p == 1)
 		die();
 	want_remote(comm);
@@ -239,6 +263,7 @@ static void body_dies_with_child(int p, int n, const id_t128 *id)
 	sim_use_device(p);
 	OK(ncclCommInitRank(&comm, n, *id, p));
 	meet(comm, n);
+	gate(n);
 	child = p == 1 ? fork() : -1;
 	if (!child) {
 		/* If nobody hears of the rank, they hear this end. */
@@ -302,6 +327,7 @@ static void body_dies_in_split(int p, int n, const id_t128 *id)
 	sim_use_device(p);
 	OK(ncclCommInitRank(&comm, n, *id, p));
 	meet(comm, n);
+	gate(n);
 	if (p == 1)
 		die();
 	WANT(REMOTE, ncclCommSplit(comm, 0, p, &child, NULL));
@@ -320,8 +346,7 @@ static void body_goes_on(int p, int n, const id_t128 *id)
 	sim_use_device(p);
 	OK(ncclCommInitRank(&comm, n, *id, p));
 	meet(comm, n);
-	/* Behind this all are through with the first. */
-	meet(comm, n);
+	gate(n);
 	if (p == victim)
 		die();
 	ncclAllReduce(&in, &out, 1, INT32, SUM, comm, NULL);
@@ -387,7 +412,6 @@ static void goings_make(struct going *goings, int p, int n, void *comm)
 		goings[i].left = n - 2;
 		goings[i].value = 1 + 100 * i;
 		meet(goings[i].comm, last);
-		meet(goings[i].comm, last);
 	}
 }
 
@@ -406,7 +430,7 @@ static void body_many_go_on(int p, int n, const id_t128 *id)
 	if (p < n - 1)
 		goings_make(goings, p, n, comm);
 	/* Who is left out stays until nobody needs its communicator. */
-	meet(comm, n);
+	gate(n);
 	if (p == n - 1) {
 		OK(ncclCommAbort(comm));
 		return;
@@ -463,7 +487,7 @@ static void body_forks_behind_shrink(int p, int n, const id_t128 *id)
 	sim_use_device(p);
 	OK(ncclCommInitRank(&comm, n, *id, p));
 	meet(comm, n);
-	meet(comm, n);
+	gate(n);
 	if (p == victim)
 		die();
 	OK(ncclCommShrink(comm, &victim, 1, &shrunk, NULL, 1));

@@ -59,8 +59,8 @@ static void body_hang(struct rank *rank)
 	void *child = NULL;
 
 	OK(ncclCommUserRank(rank->comm, &me));
-	/* All have come in: who has not would hear of the end there. */
 	body_sum(rank->comm, rank->stream, me, 1 + 2 + 3 + 4);
+	rank_gate(rank);
 	if (me == 2)
 		return;
 	rc = ncclAllReduce(in, out, COUNT, INT32, SUM, rank->comm,
@@ -103,6 +103,7 @@ static void body_watch(struct rank *rank)
 
 	OK(ncclCommUserRank(rank->comm, &me));
 	body_sum(rank->comm, rank->stream, me, 1 + 2 + 3 + 4);
+	rank_gate(rank);
 	IS(!pthread_create(&thread, NULL, watch_main, &watch));
 	OK(ncclCommRevoke(rank->comm, 0));
 	for (int i = 0; i < 1000; i++)
@@ -129,6 +130,7 @@ static void body_revoke(struct rank *rank)
 
 	OK(ncclCommUserRank(rank->comm, &me));
 	body_sum(rank->comm, rank->stream, me, 1 + 2 + 3 + 4);
+	rank_gate(rank);
 	if (me)
 		rc = ncclAllReduce(in, out, COUNT, INT32, SUM, rank->comm,
 				   rank->stream);

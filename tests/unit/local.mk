@@ -118,6 +118,7 @@ endif
 EXTRA_DIST += \
 	%D%/good_plan.h \
 	%D%/job.h \
+	%D%/port.h \
 	%D%/ring_plan.h \
 	%D%/search/cluster/cluster_plan.h \
 	%D%/search/cluster/small_cluster.h \

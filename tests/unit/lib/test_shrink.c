@@ -1,14 +1,12 @@
 /* Communicators on what is left of others, in one process and in several. */
+#include "unit/port.h"
 #include "unit/test.h"
 
 #include <stdatomic.h>
 #include <sys/mman.h>
 #include <time.h>
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -362,19 +360,6 @@ static int exclude(int me, int processes, int unused)
 	return rc;
 }
 
-static int find_port(void)
-{
-	struct sockaddr_in name = {.sin_family = AF_INET,
-				   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	socklen_t len = sizeof(name);
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
-
-	assert_int_equal(bind(fd, (struct sockaddr *)&name, len), 0);
-	assert_int_equal(getsockname(fd, (struct sockaddr *)&name, &len), 0);
-	close(fd);
-	return ntohs(name.sin_port);
-}
-
 static void set(const char *name, int value)
 {
 	char text[16];
@@ -387,7 +372,7 @@ static void set(const char *name, int value)
 static void launch(int processes, int (*part)(int, int, int), int victim,
 		   int *status)
 {
-	int port = find_port();
+	int port = test_free_port();
 	pid_t pids[MOST];
 
 	setenv("GTOPO_SECRET", "a secret for tests only", 1);

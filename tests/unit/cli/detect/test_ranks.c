@@ -1,5 +1,6 @@
 /* What the other processes of a job call their hosts names files. */
 #include "unit/job.h"
+#include "unit/port.h"
 
 #include <string.h>
 
@@ -27,14 +28,18 @@ static int detect_beside(const struct host *host, struct gt_err *err)
 	struct gt_cmd_args args = {.out = "/nonexistent/cluster.xml"};
 	struct gt_world *world;
 	struct job job;
-	char port[GT_NET_NAME_MAX];
+	int number = test_free_port();
+	char port[8];
 	pid_t liar;
 	int rc;
 
 	job_prepare(&job, 2, 20000000000, "127.0.0.1");
 	close(job.config.listen_fd);
-	gt_net_text(&job.config.address, port);
-	setenv("MASTER_PORT", strchr(port, ':') + 1, 1);
+	assert_int_equal(gt_net_resolve("127.0.0.1", (uint16_t)number,
+					&job.config.address, NULL),
+			 0);
+	snprintf(port, sizeof(port), "%d", number);
+	setenv("MASTER_PORT", port, 1);
 	fflush(NULL);
 	liar = fork();
 	if (!liar) {

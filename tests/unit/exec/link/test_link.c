@@ -516,7 +516,7 @@ static void run_job(uint32_t size, int *status)
 {
 	struct job job;
 
-	job_prepare(&job, size, 10000000000, "::1");
+	job_prepare(&job, size, 40000000000, "::1");
 	job_start(&job, link_main);
 	job_wait(&job);
 	memcpy(status, job.status, size * sizeof(*status));
@@ -574,7 +574,7 @@ static void test_shm(void **state)
 
 	(void)state;
 	carries("shm", 65536);
-	job_prepare(&job, 2, 20000000000, "127.0.0.1");
+	job_prepare(&job, 2, 40000000000, "127.0.0.1");
 	job_start(&job, more_bells_main);
 	job_wait(&job);
 	assert_int_equal(job.status[0], -GT_EINPUT);

@@ -38,7 +38,7 @@ static int apart_main(struct gt_world *world, struct gt_err *err)
 static void test_near_and_far(void **state)
 {
 	(void)state;
-	job_all_end(3, 10000000000, apart_main, 0);
+	job_all_end(3, 40000000000, apart_main, 0);
 }
 
 int main(void)
