@@ -287,7 +287,8 @@ static struct gt_ring_entry *gt_remote_entry_of(const struct gtopo_comm *comm,
 
 /*
  * Find the pair's ring.  It is not there while the receiver has not come, nor
- * if its process has gone, which gt_remote_check() will see.
+ * if its process has gone.  gt_remote_check() sees that by its connections; on
+ * a busy machine these may end much later than its memory: so it is named here.
  */
 static int gt_remote_find_ring(struct gtopo_comm *comm, uint32_t rank,
 			       const struct gt_message *m,
@@ -297,6 +298,7 @@ static int gt_remote_find_ring(struct gtopo_comm *comm, uint32_t rank,
 	uint32_t p = gt_process_group_of_rank(&remote->group, m->peer);
 	struct gt_ring_entry *entry;
 	struct gt_shared_memory_handle name;
+	struct gt_err why;
 	uint64_t fd;
 	int rc;
 
@@ -318,7 +320,11 @@ static int gt_remote_find_ring(struct gtopo_comm *comm, uint32_t rank,
 		.bytes = sizeof(struct gt_byte_ring),
 		.pid = remote->pids[p],
 		.fd = (int32_t)(fd - 1)};
-	gt_shared_memory_map(&name, &pair->ring, &remote->lost);
+	gt_err_init(&why);
+	rc = gt_shared_memory_map(&name, &pair->ring, &why);
+	if (rc && !remote->lost.code)
+		gt_err_set(&remote->lost, rc, why.where, "%s: %s",
+			   gt_world_name(comm->world, p), why.text);
 	return GT_OK;
 }
 
