@@ -137,7 +137,7 @@ machine 'gtopo search' has --nodes, and a node of a cluster file a count"
 	[[ $err == *"nodes/gpu02.xml:"*"nodes/none.xml: "*"2 of 6 files are left out of the cluster, which has the others"* ]]
 	grep -q 'names="gpu\[01,03\]"' cluster.xml
 	grep -q 'names="gpu05"' cluster.xml
-	gtopo lint cluster.xml
+	gtopo show cluster.xml
 	run_split gtopo fuse -q nodes/gpu02.xml nodes/gpu01.xml
 	[ "$status" -eq 1 ]
 	[[ $out == *'names="gpu01"'* && $err == *"nodes/gpu02.xml:"*"1 of 2 files are left out"* ]]
