@@ -1,6 +1,8 @@
 /* gtopo detect: this machine, or one that --root shows, as topology XML. */
 #include "cli/common/command.h"
 
+#include <string.h>
+
 #include "base/buf.h"
 #include "base/err.h"
 #include "cli/detect/gather.h"
@@ -28,6 +30,19 @@ static const struct gt_opt gt_detect_opts[] = {
 	GT_OPT_END,
 };
 
+/* Does the name promise an archive that is packed, which this one is not? */
+static int is_packed(const char *file)
+{
+	static const char *const ends[] = {".gz",  ".tgz", ".xz",
+					   ".bz2", ".zst", ".zip"};
+	const char *end = strrchr(file, '.');
+
+	for (size_t i = 0; end && i < sizeof(ends) / sizeof(*ends); i++)
+		if (!strcmp(end, ends[i]))
+			return 1;
+	return 0;
+}
+
 /* The archive is whole or not there, as every file that a command writes. */
 static int gather(const struct gt_cmd_args *args, struct gt_err *err)
 {
@@ -40,6 +55,10 @@ static int gather(const struct gt_cmd_args *args, struct gt_err *err)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--gather goes with neither -o nor "
 				  "--all-ranks");
+	if (is_packed(from->gather))
+		return gt_err_set(err, GT_EINPUT, from->gather,
+				  "--gather writes a plain tar archive: name "
+				  "it .tar, and pack it afterwards");
 	into.out = from->gather;
 	rc = gt_detect_gather(args, from, &archive, err);
 	return gt_cmd_write(&into, &archive, rc, err);

@@ -186,4 +186,7 @@ gtopo detect: host: virtual machine: no sign; container: no sign; IOMMU: unknown
 	[[ $err == *"There is no name of the host"* ]]
 	run_split gtopo detect --gather report.tar -o x.xml
 	want 2 "gtopo detect: --gather goes with neither -o nor --all-ranks"
+	run_split gtopo detect --gather report.tar.gz --root root
+	want 2 "gtopo detect: report.tar.gz: --gather writes a plain tar archive: name it .tar, and pack it afterwards"
+	[ ! -e report.tar.gz ]
 }
