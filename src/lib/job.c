@@ -224,8 +224,7 @@ int gt_job_agree(struct gtopo_comm *comm, const char *what, struct gt_err *err)
 	return rc;
 }
 
-/* Tell the other processes why this one fails. */
-static void gt_job_tell(struct gt_world *world, const struct gt_err *err)
+void gt_job_tell(struct gt_world *world, const struct gt_err *err)
 {
 	char words[sizeof(err->where) + sizeof(err->text)];
 
@@ -233,9 +232,41 @@ static void gt_job_tell(struct gt_world *world, const struct gt_err *err)
 	gt_world_abort(world, words);
 }
 
-int gt_job_open(struct gtopo_comm *comm, struct gt_err *err)
+void gt_job_decline(struct gt_world_config *job, int64_t timeout_ns,
+		    const struct gt_err *err)
+{
+	char words[sizeof(err->where) + sizeof(err->text)];
+	struct gt_launcher_info launch;
+	struct gt_err none;
+
+	gt_err_init(&none);
+	if (job->size < 2 && gt_launcher_find(NULL, job, &launch, &none))
+		return;
+	gt_err_words(err, words, sizeof(words));
+	job->timeout_ns = timeout_ns;
+	/* That it could not listen may be why. */
+	if (!job->rank && job->listen_fd < 0)
+		gt_net_listen(&job->address, &job->listen_fd, &none);
+	if (job->rank || job->listen_fd >= 0)
+		gt_world_decline(job, words);
+	job->listen_fd = -1;
+}
+
+/* What all processes must have alike. */
+static int gt_job_digest(const struct gt_plan *plan,
+			 char digest[GT_DIGEST_TEXT_MAX], struct gt_err *err)
 {
 	struct gt_buf text = GT_BUF_INIT;
+	int rc = gt_plan_print(plan, &text, err);
+
+	if (!rc && !gt_digest_text(text.text, text.len, digest))
+		rc = gt_err_set(err, GT_ESYS, NULL, "cannot compute SHA-256");
+	gt_buf_release(&text);
+	return rc;
+}
+
+int gt_job_open(struct gtopo_comm *comm, struct gt_err *err)
+{
 	char digest[GT_DIGEST_TEXT_MAX], what[GT_DIGEST_TEXT_MAX + 96];
 	int rc = GT_OK;
 
@@ -244,10 +275,9 @@ int gt_job_open(struct gtopo_comm *comm, struct gt_err *err)
 	rc = comm->sibling ? gt_job_await_port(comm, err) : GT_OK;
 	if (rc)
 		return rc;
-	rc = gt_plan_print(comm->plan, &text, err);
-	if (!rc && !gt_digest_text(text.text, text.len, digest))
-		rc = gt_err_set(err, GT_ESYS, NULL, "cannot compute SHA-256");
-	gt_buf_release(&text);
+	rc = gt_job_digest(comm->plan, digest, err);
+	if (rc && !comm->config.world)
+		gt_job_decline(&comm->job, comm->config.timeout_ns, err);
 	if (rc)
 		return rc;
 	/* One that was shrunk from another has a world already. */

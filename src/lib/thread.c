@@ -36,6 +36,8 @@ static int gt_thread_open(struct gtopo_comm *comm, struct gt_err *err)
 
 	if (!rc)
 		rc = gt_job_open(comm, err);
+	else if (comm->job.size > 1 && !comm->sibling && !comm->config.world)
+		gt_job_decline(&comm->job, comm->config.timeout_ns, err);
 	if (!rc)
 		rc = comm->ops->open(&comm->config, &comm->engine, err);
 	if (!rc && comm->world)
@@ -133,7 +135,10 @@ void *gt_thread_main(void *arg)
 	pthread_mutex_lock(&comm->mutex);
 	if (rc)
 		gt_comm_fail(comm, rc, &err);
-	else if (comm->state == GTOPO_IN_PROGRESS)
+	/* Others may wait for what could not be made here. */
+	if (rc && comm->world)
+		gt_job_tell(comm->world, &comm->err);
+	if (!rc && comm->state == GTOPO_IN_PROGRESS)
 		comm->state = GTOPO_OK;
 	pthread_cond_broadcast(&comm->changed);
 	if (comm->ops->async && comm->engine)

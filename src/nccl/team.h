@@ -65,8 +65,11 @@ int gt_team_enter(struct gt_team_seat *seat, const struct gt_team_member *me,
 		  const _Atomic int *stop, struct gt_team **team,
 		  struct gt_err *err);
 
-/* Takes the seat of a rank that wants to be in none, or cannot be. */
-void gt_team_stay_out(struct gt_team_seat *seat);
+/*
+ * Takes the seat of a rank that wants to be in none (why is NULL), or cannot
+ * be, as the others of that colour are told.
+ */
+void gt_team_stay_out(struct gt_team_seat *seat, const char *why);
 
 /* How many thread blocks do all allow?  0: any number. */
 uint32_t gt_team_max_ctas(const struct gt_team *team);

@@ -1,6 +1,6 @@
 /*
- * Loaded before libc, this lets one call fail that the program itself makes
- * after main() has begun: FAIL_CALL is its name, FAIL_AT its number among those
+ * Loaded before libc, this lets one call fail that the program itself, or the
+ * library that FAIL_OBJECT names, makes after main() has begun: FAIL_CALL is its name, FAIL_AT its number among those
  * of that name, counted over all processes of a job.  "malloc" stands for all
  * that get memory, "verbs" for all of libibverbs.  FAIL_COUNT names a file for
  * how many there were of each name.
@@ -52,6 +52,7 @@ typedef int start_function(main_function *function, int argc, char **argv,
 	CALL(memfd_create, EMFILE)                                             \
 	CALL(eventfd, EMFILE)                                                  \
 	CALL(socket, EMFILE)                                                   \
+	CALL(socketpair, EMFILE)                                               \
 	CALL(bind, EADDRINUSE)                                                 \
 	CALL(listen, EADDRINUSE)                                               \
 	CALL(connect, ECONNREFUSED)                                            \
@@ -83,11 +84,15 @@ static pid_t parent;
 static atomic_long *count;
 static atomic_int ends; /* this process has left main() */
 
-/* The program is the first object that is listed. */
-static int note_program(struct dl_phdr_info *info, size_t size, void *unused)
+/*
+ * The program is the first object that is listed; FAIL_OBJECT is a part of
+ * another one's name.
+ */
+static int note_program(struct dl_phdr_info *info, size_t size, void *object)
 {
 	(void)size;
-	(void)unused;
+	if (object && !strstr(info->dlpi_name, object))
+		return 0;
 	first = UINTPTR_MAX;
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		uintptr_t at = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
@@ -128,7 +133,7 @@ static int begin(int argc, char **argv, char **envp)
 		wanted =
 			call && !strcmp(call, names[i]) ? (enum call)i : wanted;
 	parent = getpid();
-	dl_iterate_phdr(note_program, NULL);
+	dl_iterate_phdr(note_program, getenv("FAIL_OBJECT"));
 	shared = REAL(mmap)(NULL, NCALLS * sizeof(*count),
 			    PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 			    -1, 0);
@@ -252,6 +257,12 @@ int memfd_create(const char *name, unsigned flags)
 int socket(int domain, int type, int protocol)
 {
 	return FAILS(socket) ? -1 : REAL(socket)(domain, type, protocol);
+}
+
+int socketpair(int domain, int type, int protocol, int fds[2])
+{
+	return FAILS(socketpair) ? -1
+				 : REAL(socketpair)(domain, type, protocol, fds);
 }
 
 int bind(int fd, const struct sockaddr *name, socklen_t len)
