@@ -253,14 +253,27 @@ static int gt_comm_check(const struct gtopo_config *config, struct gt_err *err)
 	return GT_OK;
 }
 
-/* Others of a job that a launcher made wait for what could not begin here. */
+/* Without memory for a child there is only its sibling to end. */
+static void gt_comm_tell(struct gtopo_comm *comm, const struct gt_err *err)
+{
+	pthread_mutex_lock(&comm->mutex);
+	if (comm->world)
+		gt_job_tell(comm->world, err);
+	pthread_mutex_unlock(&comm->mutex);
+}
+
+/* Others of its job wait for what could not begin here. */
 static void gt_comm_decline(struct gtopo_comm *comm,
 			    const struct gtopo_config *config,
 			    const struct gt_err *err)
 {
 	struct gt_world_config job = {.size = 1, .listen_fd = -1};
 
-	if (!config->beside && config->flags & GTOPO_LAUNCHED)
+	if (config->beside && comm)
+		gt_job_decline_beside(comm, config->beside, err);
+	else if (config->beside)
+		gt_comm_tell(config->beside, err);
+	else if (config->flags & GTOPO_LAUNCHED)
 		gt_job_decline(comm ? &comm->job : &job,
 			       config->timeout_ms * 1000000, err);
 	gt_secret_wipe(&job.secret);

@@ -14,6 +14,7 @@
 
 #include "base/buf.h"
 #include "base/digest.h"
+#include "base/text.h"
 #include "exec/link/process_group.h"
 #include "plan/ir/plan.h"
 #include "plan/json/json.h"
@@ -101,6 +102,7 @@ int gt_job_join(struct gtopo_comm *comm, struct gtopo_comm *sibling,
 
 	comm->spawn.listen_fd = -1;
 	gt_err_init(&comm->spawn.err);
+	gt_err_init(&comm->spawn.refusal);
 	pthread_mutex_lock(&sibling->mutex);
 	comm->job = sibling->job;
 	comm->job.listen_fd = -1;
@@ -175,29 +177,86 @@ struct gt_spawn *gt_job_spawn_due(const struct gtopo_comm *comm)
 								       : NULL;
 }
 
-/* Process 0 listens at a free port and tells it, or 0 if there is none. */
-int gt_job_spawn(struct gtopo_comm *comm, struct gt_spawn *spawn)
+void gt_job_decline_beside(struct gtopo_comm *comm, struct gtopo_comm *sibling,
+			   const struct gt_err *err)
+{
+	struct gt_err none;
+	int waits;
+
+	gt_err_init(&none);
+	if (!comm->sibling && gt_job_join(comm, sibling, &none))
+		return;
+	waits = comm->sibling != NULL;
+	pthread_mutex_lock(&sibling->mutex);
+	comm->spawn.refusal = *err;
+	pthread_mutex_unlock(&sibling->mutex);
+	/* They may have agreed on a port before it was known here. */
+	if (waits && !gt_job_await_port(comm, &none))
+		gt_job_decline(&comm->job, comm->config.timeout_ns, err);
+}
+
+/* Each process tells this of a child that is to be made. */
+struct gt_spawn_card {
+	in_port_t port; /* process 0: it listens there; 0: nowhere */
+	char why[256];  /* there is none here; "": there is */
+};
+
+/* Process 0 listens at a free port, unless a child cannot be made here. */
+static void gt_spawn_prepare(const struct gtopo_comm *comm,
+			     struct gt_spawn *spawn, struct gt_spawn_card *card)
 {
 	struct gt_net_address address = comm->job.address;
+
+	memset(card, 0, sizeof(*card));
+	*gt_job_port(&address) = 0;
+	if (*spawn->refusal.text)
+		spawn->err = spawn->refusal;
+	else if (!comm->job.rank &&
+		 !gt_net_listen(&address, &spawn->listen_fd, &spawn->err))
+		card->port = *gt_job_port(&address);
+	snprintf(card->why, sizeof(card->why), "%.255s", spawn->err.text);
+}
+
+/* What all have told: the port, or why there is to be none. */
+static int gt_spawn_hear(struct gtopo_comm *comm, struct gt_spawn *spawn,
+			 const struct gt_world_part *parts)
+{
+	struct gt_spawn_card card;
+
+	for (uint32_t p = 0; p < comm->job.size; p++) {
+		if (parts[p].len != sizeof(card))
+			return gt_err_set(&spawn->err, GT_ESYS, NULL,
+					  "%s is at another meeting",
+					  gt_world_name(comm->world, p));
+		memcpy(&card, parts[p].bytes, sizeof(card));
+		card.why[sizeof(card.why) - 1] = '\0';
+		gt_text_make_printable(card.why);
+		if (*card.why)
+			return gt_err_set(&spawn->err, GT_ESYS, NULL, "%s: %s",
+					  gt_world_name(comm->world, p),
+					  card.why);
+		if (!p)
+			spawn->port = card.port;
+	}
+	return GT_OK;
+}
+
+/* Whoever has no memory to hear the others tells them so. */
+int gt_job_spawn(struct gtopo_comm *comm, struct gt_spawn *spawn)
+{
 	struct gt_world_part *parts = calloc(comm->job.size, sizeof(*parts));
-	in_port_t *port = gt_job_port(&address);
-	struct gt_err *err = &spawn->err;
+	struct gt_spawn_card card;
 	int rc;
 
-	*port = 0;
-	if (!comm->job.rank &&
-	    gt_net_listen(&address, &spawn->listen_fd, err) != GT_OK)
-		*port = 0;
-	rc = parts ? gt_world_allgather(comm->world, port, sizeof(*port), parts,
-					err)
-		   : gt_err_nomem(err);
-	if (!rc && parts[0].len == sizeof(*port))
-		memcpy(&spawn->port, parts[0].bytes, sizeof(*port));
+	if (!parts && !*spawn->refusal.text)
+		gt_err_nomem(&spawn->refusal);
+	gt_spawn_prepare(comm, spawn, &card);
+	rc = gt_world_allgather(comm->world, &card, sizeof(card), parts,
+				&spawn->err);
+	spawn->rc = rc      ? rc
+		    : parts ? gt_spawn_hear(comm, spawn, parts)
+			    : GT_ESYS;
 	free(parts);
-	if (!rc && !spawn->port)
-		gt_err_set(err, GT_ESYS, NULL,
-			   "process 0 finds no port to listen at");
-	spawn->rc = spawn->port ? rc : GT_ESYS;
 	return rc;
 }
 

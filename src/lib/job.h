@@ -27,6 +27,13 @@ int gt_job_place(struct gtopo_comm *comm, struct gt_err *err);
 void gt_job_decline(struct gt_world_config *job, int64_t timeout_ns,
 		    const struct gt_err *err);
 
+/*
+ * As _decline(), of a child that others make beside the sibling: its thread
+ * tells them, and this waits for it.
+ */
+void gt_job_decline_beside(struct gtopo_comm *comm, struct gtopo_comm *sibling,
+			   const struct gt_err *err);
+
 /* Tell the other processes why this one fails. */
 void gt_job_tell(struct gt_world *world, const struct gt_err *err);
 

@@ -41,6 +41,7 @@ struct gt_team_seat {
 	int listen_fd;       /* of its rank 0; -1: another one's */
 	/* What all that come in have known before. */
 	struct gt_secret known;
+	const _Atomic int *parent_end; /* NULL: it has no parent */
 };
 
 static void gt_team_config(struct gt_team *team, const _Atomic int *stop,
@@ -141,6 +142,7 @@ static int gt_team_open(const struct gt_team_seat *seat,
 	gt_team_config(team, stop, &config);
 	config.has_door = 1;
 	config.listen_fd = seat->listen_fd;
+	config.origin_end = seat->parent_end;
 	if (team->size > 1)
 		rc = gt_door_find(&seat->door, &seat->known, &config, err);
 	else if (seat->listen_fd >= 0)
@@ -276,6 +278,8 @@ int gt_team_split(struct gt_team *parent, const struct gt_team_wish *wish,
 		bids[0] = own;
 	if (!rc && wish->colour >= 0)
 		gt_team_place(parent, bids, seat);
+	if (!rc && parent->world)
+		seat->parent_end = gt_world_end_flag(parent->world);
 	if (!rc && parent->world)
 		seat->known = *gt_world_secret(parent->world);
 	free(bids);

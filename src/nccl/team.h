@@ -54,7 +54,8 @@ int gt_team_meet(const gt_nccl_id *id, uint32_t rank, uint32_t size,
 /*
  * All ranks make new teams of those with the same colour, by key and then by
  * rank.  First comes a round of the parent, and behind it gt_team_enter(),
- * which needs the parent no more and only those of the same colour.
+ * which needs only those of the same colour.  The parent outlives it; where
+ * that ends, somebody may be gone who was to come.
  */
 struct gt_team_seat;
 int gt_team_split(struct gt_team *parent, const struct gt_team_wish *wish,

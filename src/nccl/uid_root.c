@@ -111,8 +111,9 @@ static void gt_uid_take(struct gt_uid_root *root, uint32_t r,
 	struct gt_uid_card card;
 
 	if (frame->type == GT_UID_REFUSAL) {
-		snprintf(root->why, sizeof(root->why), "rank %u: %.*s", r,
-			 (int)frame->bytes, frame->payload);
+		snprintf(root->why, sizeof(root->why),
+			 "rank %u cannot come: %.*s", r, (int)frame->bytes,
+			 frame->payload);
 		gt_text_make_printable(root->why);
 		root->gone = 1;
 		return;

@@ -115,7 +115,10 @@ static int gt_world_join(struct gt_world *world, struct gt_err *err)
 	if (rc && gt_world_is_interrupted(world))
 		return gt_err_set(err, GT_ESYS, NULL, "interrupted");
 	if (rc)
-		return gt_err_set(err, rc, NULL, "%s", why.text);
+		return gt_err_set(err, rc, NULL, "%s%s",
+				  config->is_listening ? "process 0 is gone: "
+						       : "",
+				  why.text);
 	gt_wire_init(&world->members[0].wire, fd);
 	world->members[0].state = GT_MEMBER_HERE;
 	return GT_OK;

@@ -55,6 +55,11 @@ struct gt_world_config {
 	 * ends the job for all while it waits for others.
 	 */
 	const _Atomic int *interrupt;
+	/*
+	 * NULL, or the end flag of the job that this one is made from: who has
+	 * gone from that one does not come, and process 0 waits no longer.
+	 */
+	const _Atomic int *origin_end;
 };
 
 /* The bytes that one process told in a meeting. */

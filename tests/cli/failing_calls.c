@@ -29,6 +29,8 @@ extern void *__libc_calloc(size_t n, size_t bytes);
 extern void *__libc_realloc(void *memory, size_t bytes);
 extern void *__libc_memalign(size_t alignment, size_t bytes);
 
+void failing_calls_begin(void);
+
 typedef int main_function(int argc, char **argv, char **envp);
 typedef int start_function(main_function *function, int argc, char **argv,
 			   void (*init)(void), void (*fini)(void),
@@ -83,6 +85,7 @@ static pid_t parent;
 /* [NCALLS], shared with forked processes; NULL: not yet. */
 static atomic_long *count;
 static atomic_int ends; /* this process has left main() */
+static atomic_int later;
 
 /*
  * The program is the first object that is listed; FAIL_OBJECT is a part of
@@ -132,6 +135,7 @@ static int begin(int argc, char **argv, char **envp)
 	for (int i = 0; i < NCALLS; i++)
 		wanted =
 			call && !strcmp(call, names[i]) ? (enum call)i : wanted;
+	atomic_store(&later, getenv("FAIL_LATER") != NULL);
 	parent = getpid();
 	dl_iterate_phdr(note_program, getenv("FAIL_OBJECT"));
 	shared = REAL(mmap)(NULL, NCALLS * sizeof(*count),
@@ -179,12 +183,22 @@ int execvp(const char *file, char *const argv[])
 	return REAL(execvp)(file, argv);
 }
 
+/*
+ * With FAIL_LATER nothing is counted before the program has called this: what
+ * libraries do once in a process is behind it then.
+ */
+void failing_calls_begin(void)
+{
+	atomic_store(&later, 0);
+}
+
 static int fails(enum call call, const void *caller)
 {
 	uintptr_t at = (uintptr_t)caller;
 
-	if (!count || atomic_load(&ends) || at < first || at >= end ||
-	    atomic_fetch_add(&count[call], 1) + 1 != fail_at || call != wanted)
+	if (!count || atomic_load(&later) || atomic_load(&ends) || at < first ||
+	    at >= end || atomic_fetch_add(&count[call], 1) + 1 != fail_at ||
+	    call != wanted)
 		return 0;
 	errno = errors[call];
 	return 1;
@@ -261,8 +275,9 @@ int socket(int domain, int type, int protocol)
 
 int socketpair(int domain, int type, int protocol, int fds[2])
 {
-	return FAILS(socketpair) ? -1
-				 : REAL(socketpair)(domain, type, protocol, fds);
+	return FAILS(socketpair)
+		       ? -1
+		       : REAL(socketpair)(domain, type, protocol, fds);
 }
 
 int bind(int fd, const struct sockaddr *name, socklen_t len)
