@@ -109,7 +109,7 @@ static struct gt_team *gt_team_new(uint32_t rank, uint32_t size,
 	return team;
 }
 
-/* The others of a seat's team need not wait for this rank.  Takes the socket. */
+/* Tell the others of a seat's team not to wait.  Takes the socket. */
 static void gt_team_decline(const struct gt_team_seat *seat, const char *why)
 {
 	struct gt_team team = {.rank = seat->rank, .size = seat->size};

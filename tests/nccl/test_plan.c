@@ -388,7 +388,7 @@ static void case_ring(void **state)
 	IS(!*path);
 	setenv("GTOPO_TOPOLOGY", "/nonexistent.xml", 1);
 	ranks_run(RANKS, sum_all);
-	IS(logged("ring of 4 ranks: ") == 6);
+	IS(logged("ring of 4 ranks: ") == 7);
 	unsetenv("GTOPO_TOPOLOGY");
 	/* The host has no GPUs to search for, and nothing is asked. */
 	ranks_run(RANKS, sum_all);
