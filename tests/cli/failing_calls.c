@@ -1,9 +1,9 @@
 /*
  * Loaded before libc, this lets one call fail that the program itself, or the
- * library that FAIL_OBJECT names, makes after main() has begun: FAIL_CALL is its name, FAIL_AT its number among those
- * of that name, counted over all processes of a job.  "malloc" stands for all
- * that get memory, "verbs" for all of libibverbs.  FAIL_COUNT names a file for
- * how many there were of each name.
+ * library that FAIL_OBJECT names, makes after main() has begun: FAIL_CALL is
+ * its name, FAIL_AT its number among those of that name, counted over all
+ * processes of a job.  "malloc" stands for all that get memory, "verbs" for all
+ * of libibverbs.  FAIL_COUNT names a file for how many there were of each name.
  */
 #include <dirent.h>
 #include <dlfcn.h>
