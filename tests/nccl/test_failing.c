@@ -378,8 +378,10 @@ static int try_all(const char *library, int victim)
 		 * Whoever loses its connection between the round that makes one
 		 * beside and its first meeting still keeps the others waiting.
 		 */
-		if (!is_face(&trial) && !only && !strcmp(name, "recv"))
+		if (!is_face(&trial) && !only && !strcmp(name, "recv")) {
+			print_message("%s: recv is left out\n", library);
 			continue;
+		}
 		n += calls;
 		/* The child's count takes the file's place, which is open. */
 		unlink(count_path);
