@@ -170,7 +170,9 @@ static int gt_comm_begin(struct gtopo_comm *comm,
 		rc = gt_job_join(comm, config->beside, err);
 	else if (!rc && config->flags & GTOPO_LAUNCHED)
 		rc = gt_job_find(comm, err);
-	return rc ? rc : gt_comm_start_thread(comm, err);
+	if (!rc)
+		rc = gt_comm_start_thread(comm, err);
+	return rc;
 }
 
 int gt_comm_embed(const struct gtopo_config *config, struct gt_plan *plan,
@@ -251,6 +253,32 @@ static int gt_comm_check(const struct gtopo_config *config, struct gt_err *err)
 	return GT_OK;
 }
 
+/* Without memory for a child there is only its sibling to end. */
+static void gt_comm_tell(struct gtopo_comm *comm, const struct gt_err *err)
+{
+	pthread_mutex_lock(&comm->mutex);
+	if (comm->world)
+		gt_job_tell(comm->world, err);
+	pthread_mutex_unlock(&comm->mutex);
+}
+
+/* Others of its job wait for what could not begin here. */
+static void gt_comm_decline(struct gtopo_comm *comm,
+			    const struct gtopo_config *config,
+			    const struct gt_err *err)
+{
+	struct gt_world_config job = {.size = 1, .listen_fd = -1};
+
+	if (config->beside && comm)
+		gt_job_decline_beside(comm, config->beside, err);
+	else if (config->beside)
+		gt_comm_tell(config->beside, err);
+	else if (config->flags & GTOPO_LAUNCHED)
+		gt_job_decline(comm ? &comm->job : &job,
+			       config->timeout_ms * 1000000, err);
+	gt_secret_wipe(&job.secret);
+}
+
 static void gt_comm_print_err(const struct gt_err *err, char *message,
 			      size_t size)
 {
@@ -292,10 +320,15 @@ int gtopo_comm_create(const struct gtopo_config *given, struct gtopo_comm **out,
 		rc = out ? gt_comm_check(&config, &err)
 			 : gt_err_set(&err, GT_EINPUT, NULL,
 				      "there is no place for the communicator");
-	if (!rc && !(comm = gt_comm_new()))
-		rc = gt_err_nomem(&err);
-	if (!rc && (rc = gt_comm_begin(comm, &config, &err)))
-		gt_comm_free(comm);
+	if (!rc) {
+		comm = gt_comm_new();
+		rc = comm ? gt_comm_begin(comm, &config, &err)
+			  : gt_err_nomem(&err);
+		if (rc)
+			gt_comm_decline(comm, &config, &err);
+		if (rc && comm)
+			gt_comm_free(comm);
+	}
 	if (!rc && !(config.flags & GTOPO_NONBLOCKING)) {
 		rc = gt_comm_ready(comm, NULL, &err);
 		if (rc)

@@ -14,6 +14,7 @@
 
 #include "base/buf.h"
 #include "base/digest.h"
+#include "base/text.h"
 #include "exec/link/process_group.h"
 #include "plan/ir/plan.h"
 #include "plan/json/json.h"
@@ -101,6 +102,7 @@ int gt_job_join(struct gtopo_comm *comm, struct gtopo_comm *sibling,
 
 	comm->spawn.listen_fd = -1;
 	gt_err_init(&comm->spawn.err);
+	gt_err_init(&comm->spawn.refusal);
 	pthread_mutex_lock(&sibling->mutex);
 	comm->job = sibling->job;
 	comm->job.listen_fd = -1;
@@ -175,29 +177,86 @@ struct gt_spawn *gt_job_spawn_due(const struct gtopo_comm *comm)
 								       : NULL;
 }
 
-/* Process 0 listens at a free port and tells it, or 0 if there is none. */
-int gt_job_spawn(struct gtopo_comm *comm, struct gt_spawn *spawn)
+void gt_job_decline_beside(struct gtopo_comm *comm, struct gtopo_comm *sibling,
+			   const struct gt_err *err)
+{
+	struct gt_err none;
+	int waits;
+
+	gt_err_init(&none);
+	if (!comm->sibling && gt_job_join(comm, sibling, &none))
+		return;
+	waits = comm->sibling != NULL;
+	pthread_mutex_lock(&sibling->mutex);
+	comm->spawn.refusal = *err;
+	pthread_mutex_unlock(&sibling->mutex);
+	/* They may have agreed on a port before it was known here. */
+	if (waits && !gt_job_await_port(comm, &none))
+		gt_job_decline(&comm->job, comm->config.timeout_ns, err);
+}
+
+/* Each process tells this of a child that is to be made. */
+struct gt_spawn_card {
+	in_port_t port; /* process 0: it listens there; 0: nowhere */
+	char why[256];  /* there is none here; "": there is */
+};
+
+/* Process 0 listens at a free port, unless a child cannot be made here. */
+static void gt_spawn_prepare(const struct gtopo_comm *comm,
+			     struct gt_spawn *spawn, struct gt_spawn_card *card)
 {
 	struct gt_net_address address = comm->job.address;
+
+	memset(card, 0, sizeof(*card));
+	*gt_job_port(&address) = 0;
+	if (*spawn->refusal.text)
+		spawn->err = spawn->refusal;
+	else if (!comm->job.rank &&
+		 !gt_net_listen(&address, &spawn->listen_fd, &spawn->err))
+		card->port = *gt_job_port(&address);
+	snprintf(card->why, sizeof(card->why), "%.255s", spawn->err.text);
+}
+
+/* What all have told: the port, or why there is to be none. */
+static int gt_spawn_hear(struct gtopo_comm *comm, struct gt_spawn *spawn,
+			 const struct gt_world_part *parts)
+{
+	struct gt_spawn_card card;
+
+	for (uint32_t p = 0; p < comm->job.size; p++) {
+		if (parts[p].len != sizeof(card))
+			return gt_err_set(&spawn->err, GT_ESYS, NULL,
+					  "%s is at another meeting",
+					  gt_world_name(comm->world, p));
+		memcpy(&card, parts[p].bytes, sizeof(card));
+		card.why[sizeof(card.why) - 1] = '\0';
+		gt_text_make_printable(card.why);
+		if (*card.why)
+			return gt_err_set(&spawn->err, GT_ESYS, NULL, "%s: %s",
+					  gt_world_name(comm->world, p),
+					  card.why);
+		if (!p)
+			spawn->port = card.port;
+	}
+	return GT_OK;
+}
+
+/* Whoever has no memory to hear the others tells them so. */
+int gt_job_spawn(struct gtopo_comm *comm, struct gt_spawn *spawn)
+{
 	struct gt_world_part *parts = calloc(comm->job.size, sizeof(*parts));
-	in_port_t *port = gt_job_port(&address);
-	struct gt_err *err = &spawn->err;
+	struct gt_spawn_card card;
 	int rc;
 
-	*port = 0;
-	if (!comm->job.rank &&
-	    gt_net_listen(&address, &spawn->listen_fd, err) != GT_OK)
-		*port = 0;
-	rc = parts ? gt_world_allgather(comm->world, port, sizeof(*port), parts,
-					err)
-		   : gt_err_nomem(err);
-	if (!rc && parts[0].len == sizeof(*port))
-		memcpy(&spawn->port, parts[0].bytes, sizeof(*port));
+	if (!parts && !*spawn->refusal.text)
+		gt_err_nomem(&spawn->refusal);
+	gt_spawn_prepare(comm, spawn, &card);
+	rc = gt_world_allgather(comm->world, &card, sizeof(card), parts,
+				&spawn->err);
+	spawn->rc = rc      ? rc
+		    : parts ? gt_spawn_hear(comm, spawn, parts)
+			    : GT_ESYS;
 	free(parts);
-	if (!rc && !spawn->port)
-		gt_err_set(err, GT_ESYS, NULL,
-			   "process 0 finds no port to listen at");
-	spawn->rc = spawn->port ? rc : GT_ESYS;
 	return rc;
 }
 
@@ -224,8 +283,7 @@ int gt_job_agree(struct gtopo_comm *comm, const char *what, struct gt_err *err)
 	return rc;
 }
 
-/* Tell the other processes why this one fails. */
-static void gt_job_tell(struct gt_world *world, const struct gt_err *err)
+void gt_job_tell(struct gt_world *world, const struct gt_err *err)
 {
 	char words[sizeof(err->where) + sizeof(err->text)];
 
@@ -233,9 +291,41 @@ static void gt_job_tell(struct gt_world *world, const struct gt_err *err)
 	gt_world_abort(world, words);
 }
 
-int gt_job_open(struct gtopo_comm *comm, struct gt_err *err)
+void gt_job_decline(struct gt_world_config *job, int64_t timeout_ns,
+		    const struct gt_err *err)
+{
+	char words[sizeof(err->where) + sizeof(err->text)];
+	struct gt_launcher_info launch;
+	struct gt_err none;
+
+	gt_err_init(&none);
+	if (job->size < 2 && gt_launcher_find(NULL, job, &launch, &none))
+		return;
+	gt_err_words(err, words, sizeof(words));
+	job->timeout_ns = timeout_ns;
+	/* That it could not listen may be why. */
+	if (!job->rank && job->listen_fd < 0)
+		gt_net_listen(&job->address, &job->listen_fd, &none);
+	if (job->rank || job->listen_fd >= 0)
+		gt_world_decline(job, words);
+	job->listen_fd = -1;
+}
+
+/* What all processes must have alike. */
+static int gt_job_digest(const struct gt_plan *plan,
+			 char digest[GT_DIGEST_TEXT_MAX], struct gt_err *err)
 {
 	struct gt_buf text = GT_BUF_INIT;
+	int rc = gt_plan_print(plan, &text, err);
+
+	if (!rc && !gt_digest_text(text.text, text.len, digest))
+		rc = gt_err_set(err, GT_ESYS, NULL, "cannot compute SHA-256");
+	gt_buf_release(&text);
+	return rc;
+}
+
+int gt_job_open(struct gtopo_comm *comm, struct gt_err *err)
+{
 	char digest[GT_DIGEST_TEXT_MAX], what[GT_DIGEST_TEXT_MAX + 96];
 	int rc = GT_OK;
 
@@ -244,10 +334,9 @@ int gt_job_open(struct gtopo_comm *comm, struct gt_err *err)
 	rc = comm->sibling ? gt_job_await_port(comm, err) : GT_OK;
 	if (rc)
 		return rc;
-	rc = gt_plan_print(comm->plan, &text, err);
-	if (!rc && !gt_digest_text(text.text, text.len, digest))
-		rc = gt_err_set(err, GT_ESYS, NULL, "cannot compute SHA-256");
-	gt_buf_release(&text);
+	rc = gt_job_digest(comm->plan, digest, err);
+	if (rc && !comm->config.world)
+		gt_job_decline(&comm->job, comm->config.timeout_ns, err);
 	if (rc)
 		return rc;
 	/* One that was shrunk from another has a world already. */

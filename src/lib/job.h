@@ -20,6 +20,23 @@ int gt_job_join(struct gtopo_comm *comm, struct gtopo_comm *sibling,
 /* Which of the plan's ranks are this process's; GT_EINPUT: too few for all. */
 int gt_job_place(struct gtopo_comm *comm, struct gt_err *err);
 
+/*
+ * In the place of _open(), where this process cannot come: tell the others of
+ * the job, which a launcher made if it has not been found yet.
+ */
+void gt_job_decline(struct gt_world_config *job, int64_t timeout_ns,
+		    const struct gt_err *err);
+
+/*
+ * As _decline(), of a child that others make beside the sibling: its thread
+ * tells them, and this waits for it.
+ */
+void gt_job_decline_beside(struct gtopo_comm *comm, struct gtopo_comm *sibling,
+			   const struct gt_err *err);
+
+/* Tell the other processes why this one fails. */
+void gt_job_tell(struct gt_world *world, const struct gt_err *err);
+
 /* Release what is left of either when the thread has ended or never began. */
 void gt_job_forget(struct gtopo_comm *comm);
 

@@ -96,6 +96,7 @@ struct gt_spawn {
 	int listen_fd; /* process 0 */
 	int busy, done, rc;
 	struct gt_err err;
+	struct gt_err refusal; /* why there is none here; "": there is one */
 };
 
 struct gtopo_comm {

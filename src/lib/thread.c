@@ -36,6 +36,10 @@ static int gt_thread_open(struct gtopo_comm *comm, struct gt_err *err)
 
 	if (!rc)
 		rc = gt_job_open(comm, err);
+	else if (comm->sibling)
+		gt_job_decline_beside(comm, comm->sibling, err);
+	else if (comm->job.size > 1 && !comm->config.world)
+		gt_job_decline(&comm->job, comm->config.timeout_ns, err);
 	if (!rc)
 		rc = comm->ops->open(&comm->config, &comm->engine, err);
 	if (!rc && comm->world)
@@ -133,7 +137,10 @@ void *gt_thread_main(void *arg)
 	pthread_mutex_lock(&comm->mutex);
 	if (rc)
 		gt_comm_fail(comm, rc, &err);
-	else if (comm->state == GTOPO_IN_PROGRESS)
+	/* Others may wait for what could not be made here. */
+	if (rc && comm->world)
+		gt_job_tell(comm->world, &comm->err);
+	if (!rc && comm->state == GTOPO_IN_PROGRESS)
 		comm->state = GTOPO_OK;
 	pthread_cond_broadcast(&comm->changed);
 	if (comm->ops->async && comm->engine)
@@ -143,6 +150,9 @@ void *gt_thread_main(void *arg)
 	gt_remote_attend(comm, 0);
 	gt_err_init(&err);
 	comm->lost = comm->world && gt_world_failed(comm->world, &err);
+	/* Before memory is freed that they look for. */
+	if (comm->state < 0 && comm->world && !comm->ops->async)
+		gt_job_tell(comm->world, &comm->err);
 	pthread_mutex_unlock(&comm->mutex);
 	if (comm->engine)
 		comm->ops->close(comm->engine);

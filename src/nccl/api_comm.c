@@ -100,10 +100,15 @@ static gt_nccl_result gt_api_init(gt_nccl_comm *comm, int size,
 				  const gt_nccl_id *id, int rank,
 				  const void *config)
 {
+	static const _Atomic int never = 0;
 	gt_nccl_result rc;
 
 	gt_group_open();
 	rc = gt_api_make(comm, size, id, rank, config);
+	/* The program did nothing wrong, and other ranks wait for this one. */
+	if (rc == GT_NCCL_SYSTEM_ERROR || rc == GT_NCCL_CUDA_ERROR)
+		gt_uid_decline(id, (uint32_t)rank, (uint32_t)size, &never,
+			       gt_say_last());
 	if (rc && comm)
 		*comm = NULL;
 	return gt_group_return(rc, "ncclCommInitRank");

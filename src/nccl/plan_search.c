@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/bus_id.h"
@@ -32,7 +33,10 @@ enum {
 	GT_PLAN_TOPOLOGY_BYTES_MOST = 64 << 20,
 };
 
-/* The topology file that the user has named; NULL: the machine is detected. */
+/*
+ * The topology file, or the reference machine, that the user has named; NULL:
+ * the machine is detected.
+ */
 static const char *gt_plan_topology(void)
 {
 	const char *path = getenv("GTOPO_TOPOLOGY");
@@ -124,13 +128,27 @@ static void gt_plan_tell_machine(struct gt_buf *key)
 	free(all);
 }
 
-/* Tell which topology file it is. */
+/* The program looks for a machine of that name where there is no such file. */
+static int gt_plan_is_name(const char *path)
+{
+	return !strpbrk(path, "./") && access(path, F_OK);
+}
+
+/* Tell which topology file it is, or which machine of which folder. */
 static int gt_plan_tell_file(const char *path, struct gt_buf *key,
 			     struct gt_err *err)
 {
 	char digest[GT_DIGEST_TEXT_MAX];
 	struct gt_buf file = GT_BUF_INIT;
-	int rc = gt_file_read(path, GT_PLAN_TOPOLOGY_BYTES_MOST, &file, err);
+	const char *folder = getenv("GTOPO_XML");
+	int rc;
+
+	if (gt_plan_is_name(path)) {
+		gt_buf_printf(key, "machine %s in %s\n", path,
+			      folder ? folder : "");
+		return GT_OK;
+	}
+	rc = gt_file_read(path, GT_PLAN_TOPOLOGY_BYTES_MOST, &file, err);
 
 	if (!rc && !gt_digest_text(file.text, file.len, digest))
 		rc = gt_err_nomem(err);
@@ -323,5 +341,9 @@ int gt_plan_search(const struct gt_team *team, int on_host, int invariant,
 	if (!rc)
 		rc = gt_plan_get(&run, key.text, text, err);
 	gt_buf_release(&key);
+	/* A machine that the user has named is not passed over in silence. */
+	if (rc && gt_plan_topology())
+		gt_say_log(GT_SAY_WARN, "GTOPO_TOPOLOGY '%.64s': %s",
+			   gt_plan_topology(), err->text);
 	return rc ? GT_ENO : GT_OK;
 }

@@ -10,6 +10,7 @@
 #include "base/thread.h"
 #include "nccl/say.h"
 #include "nccl/team.h"
+#include "nccl/uid.h"
 
 /* As in NCCL, a variable comes before what the program says. */
 static int32_t gt_task_max_ctas(const struct gt_face *face)
@@ -91,6 +92,9 @@ static int gt_task_make(struct gt_task *task, struct gt_err *err)
 	if (!rc)
 		rc = gt_team_meet(&task->id, face->rank, face->size, &me,
 				  &face->stop, &team, err);
+	else
+		gt_uid_decline(&task->id, face->rank, face->size, &face->stop,
+			       err->text);
 	return rc ? rc : gt_task_equip(face, team, err);
 }
 
@@ -151,7 +155,7 @@ static int gt_task_join(struct gt_task *task, struct gt_team_seat *seat,
 	if (!rc)
 		rc = gt_team_enter(seat, &me, &child->stop, &team, err);
 	else
-		gt_team_stay_out(seat);
+		gt_team_stay_out(seat, err->text);
 	if (!rc) {
 		child->rank = team->rank;
 		child->size = team->size;
@@ -175,7 +179,7 @@ static int gt_task_split(struct gt_task *task, struct gt_err *err)
 		return rc;
 	if (task->made)
 		return gt_task_join(task, seat, err);
-	gt_team_stay_out(seat);
+	gt_team_stay_out(seat, NULL);
 	return GT_OK;
 }
 

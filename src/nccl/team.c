@@ -5,11 +5,13 @@
  */
 #include "nccl/team.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/text.h"
 #include "nccl/door.h"
 #include "nccl/uid.h"
 #include "world/launcher.h"
@@ -39,6 +41,7 @@ struct gt_team_seat {
 	int listen_fd;       /* of its rank 0; -1: another one's */
 	/* What all that come in have known before. */
 	struct gt_secret known;
+	const _Atomic int *parent_end; /* NULL: it has no parent */
 };
 
 static void gt_team_config(struct gt_team *team, const _Atomic int *stop,
@@ -50,6 +53,8 @@ static void gt_team_config(struct gt_team *team, const _Atomic int *stop,
 	config->listen_fd = -1;
 	config->timeout_ns = gt_team_limit_ns();
 	config->interrupt = stop;
+	/* A door is open before anybody hears of it. */
+	config->is_listening = 1;
 	gt_launcher_process_name(config->name);
 }
 
@@ -104,6 +109,22 @@ static struct gt_team *gt_team_new(uint32_t rank, uint32_t size,
 	return team;
 }
 
+/* Tell the others of a seat's team not to wait.  Takes the socket. */
+static void gt_team_decline(const struct gt_team_seat *seat, const char *why)
+{
+	struct gt_team team = {.rank = seat->rank, .size = seat->size};
+	struct gt_world_config config;
+
+	gt_team_config(&team, NULL, &config);
+	config.listen_fd = seat->listen_fd;
+	if (seat->size > 1 &&
+	    !gt_door_find(&seat->door, &seat->known, &config, NULL))
+		gt_world_decline(&config, why);
+	else if (seat->listen_fd >= 0)
+		close(seat->listen_fd);
+	gt_secret_wipe(&config.secret);
+}
+
 /* Make a team whose rank 0 listens at the door.  The socket is taken. */
 static int gt_team_open(const struct gt_team_seat *seat,
 			const struct gt_team_member *me,
@@ -114,17 +135,20 @@ static int gt_team_open(const struct gt_team_seat *seat,
 	struct gt_world_config config;
 	int rc = GT_OK;
 
-	if (!team && seat->listen_fd >= 0)
-		close(seat->listen_fd);
-	if (!team)
+	if (!team) {
+		gt_team_decline(seat, "out of memory");
 		return gt_err_nomem(err);
+	}
 	gt_team_config(team, stop, &config);
 	config.has_door = 1;
 	config.listen_fd = seat->listen_fd;
+	config.origin_end = seat->parent_end;
 	if (team->size > 1)
 		rc = gt_door_find(&seat->door, &seat->known, &config, err);
 	else if (seat->listen_fd >= 0)
 		close(seat->listen_fd);
+	if (rc)
+		gt_team_decline(seat, err->text);
 	if (!rc && team->size > 1)
 		rc = gt_world_open(&config, &team->world, err);
 	if (!rc && team->size > 1)
@@ -150,6 +174,8 @@ int gt_team_meet(const gt_nccl_id *id, uint32_t rank, uint32_t size,
 		rc = gt_door_open(&seat.door, &seat.listen_fd, err);
 	if (!rc)
 		rc = gt_uid_meet(id, rank, size, stop, &seat.door, err);
+	else
+		gt_uid_decline(id, rank, size, stop, err->text);
 	if (!rc)
 		rc = gt_team_open(&seat, me, stop, team, err);
 	else if (seat.listen_fd >= 0)
@@ -162,6 +188,7 @@ int gt_team_meet(const gt_nccl_id *id, uint32_t rank, uint32_t size,
 struct gt_team_bid {
 	struct gt_team_wish wish;
 	struct gt_door door;
+	char why[128]; /* this rank can be in none; "": it can */
 };
 
 /* Does rank a, with its bid, come before rank b in their team? */
@@ -195,6 +222,42 @@ static void gt_team_place(const struct gt_team *parent,
 	}
 }
 
+/* What rank r has told. */
+static int gt_team_hear(struct gt_team_bid *bid, uint32_t r,
+			const struct gt_world_part *part, struct gt_err *err)
+{
+	if (part->len != sizeof(*bid))
+		return gt_err_set(err, GT_ESYS, NULL, "rank %u speaks nonsense",
+				  r);
+	memcpy(bid, part->bytes, sizeof(*bid));
+	bid->why[sizeof(bid->why) - 1] = '\0';
+	gt_text_make_printable(bid->why);
+	return *bid->why ? gt_err_set(err, GT_ENO, NULL,
+				      "rank %u cannot split: %s", r, bid->why)
+			 : GT_OK;
+}
+
+/*
+ * The round of a split, to which whoever has failed comes all the same: else
+ * the others would wait for it, and the parent's rounds be out of step.
+ */
+static int gt_team_bids(struct gt_team *parent, struct gt_team_bid *own, int rc,
+			struct gt_team_bid *bids, struct gt_world_part *parts,
+			struct gt_err *err)
+{
+	struct gt_err why;
+
+	gt_err_init(&why);
+	if (rc)
+		snprintf(own->why, sizeof(own->why), "%.127s", err->text);
+	if (gt_world_allgather(parent->world, own, sizeof(*own),
+			       rc ? NULL : parts, &why))
+		return rc ? rc : gt_err_set(err, GT_ESYS, NULL, "%s", why.text);
+	for (uint32_t r = 0; !rc && r < parent->size; r++)
+		rc = gt_team_hear(&bids[r], r, &parts[r], err);
+	return rc;
+}
+
 /* Everybody opens a door, since nobody knows yet who is the first. */
 int gt_team_split(struct gt_team *parent, const struct gt_team_wish *wish,
 		  struct gt_team_seat **out, struct gt_err *err)
@@ -209,19 +272,14 @@ int gt_team_split(struct gt_team *parent, const struct gt_team_wish *wish,
 		seat->listen_fd = -1;
 	if (!rc && wish->colour >= 0 && parent->size > 1)
 		rc = gt_door_open(&own.door, &seat->listen_fd, err);
-	if (!rc && parent->size > 1)
-		rc = gt_world_allgather(parent->world, &own, sizeof(own), parts,
-					err);
-	for (uint32_t r = 0; !rc && parent->size > 1 && r < parent->size; r++)
-		if (parts[r].len == sizeof(own))
-			memcpy(&bids[r], parts[r].bytes, sizeof(own));
-		else
-			rc = gt_err_set(err, GT_ESYS, NULL,
-					"rank %u speaks nonsense", r);
-	if (!rc && parent->size == 1)
+	if (parent->size > 1)
+		rc = gt_team_bids(parent, &own, rc, bids, parts, err);
+	else if (!rc)
 		bids[0] = own;
 	if (!rc && wish->colour >= 0)
 		gt_team_place(parent, bids, seat);
+	if (!rc && parent->world)
+		seat->parent_end = gt_world_end_flag(parent->world);
 	if (!rc && parent->world)
 		seat->known = *gt_world_secret(parent->world);
 	free(bids);
@@ -314,8 +372,12 @@ int gt_team_shrink(struct gt_team *parent, const uint8_t *excluded,
 	return rc;
 }
 
-void gt_team_stay_out(struct gt_team_seat *seat)
+void gt_team_stay_out(struct gt_team_seat *seat, const char *why)
 {
+	if (why) {
+		gt_team_decline(seat, why);
+		seat->listen_fd = -1;
+	}
 	if (seat->listen_fd >= 0)
 		close(seat->listen_fd);
 	gt_secret_wipe(&seat->known);

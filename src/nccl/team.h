@@ -54,7 +54,8 @@ int gt_team_meet(const gt_nccl_id *id, uint32_t rank, uint32_t size,
 /*
  * All ranks make new teams of those with the same colour, by key and then by
  * rank.  First comes a round of the parent, and behind it gt_team_enter(),
- * which needs the parent no more and only those of the same colour.
+ * which needs only those of the same colour.  The parent outlives it; where
+ * that ends, somebody may be gone who was to come.
  */
 struct gt_team_seat;
 int gt_team_split(struct gt_team *parent, const struct gt_team_wish *wish,
@@ -65,8 +66,11 @@ int gt_team_enter(struct gt_team_seat *seat, const struct gt_team_member *me,
 		  const _Atomic int *stop, struct gt_team **team,
 		  struct gt_err *err);
 
-/* Takes the seat of a rank that wants to be in none, or cannot be. */
-void gt_team_stay_out(struct gt_team_seat *seat);
+/*
+ * Takes the seat of a rank that wants to be in none (why is NULL), or cannot
+ * be, as the others of that colour are told.
+ */
+void gt_team_stay_out(struct gt_team_seat *seat, const char *why);
 
 /* How many thread blocks do all allow?  0: any number. */
 uint32_t gt_team_max_ctas(const struct gt_team *team);

@@ -97,31 +97,60 @@ int gt_uid_secret(const gt_nccl_id *id, struct gt_secret *secret,
 	return rc;
 }
 
-int gt_uid_meet(const gt_nccl_id *id, uint32_t rank, uint32_t size,
-		const _Atomic int *stop, struct gt_door *door,
-		struct gt_err *err)
+static int gt_uid_connect(const gt_nccl_id *id, uint32_t rank, uint32_t size,
+			  const _Atomic int *stop, struct gt_wire *wire,
+			  struct gt_err *err)
 {
 	const struct gt_auth_answer answer = {
 		.kind = GT_CONNECTION_CONTROL, .rank = rank, .size = size};
 	const struct gt_net_deadline deadline = {
-		gt_clock_ns() + gt_uid_connect_ns, stop};
-	struct gt_frame frame = {.type = GT_UID_CARD,
-				 .bytes = GT_NCCL_ID_BYTES};
+		gt_clock_ns() + gt_uid_connect_ns, stop, 1};
 	struct gt_world_config config;
-	struct gt_uid_card own;
-	struct gt_wire wire;
 	int fd, rc = gt_uid_find(id, &config, err);
 
-	gt_uid_card_init(&own);
 	if (!rc)
 		rc = gt_listener_connect(&config.address, &config.secret,
 					 &answer, &deadline, &fd, err);
 	gt_secret_wipe(&config.secret);
+	if (!rc)
+		gt_wire_init(wire, fd);
+	return rc;
+}
+
+/* Whoever hangs up at once may take back what it has said. */
+void gt_uid_decline(const gt_nccl_id *id, uint32_t rank, uint32_t size,
+		    const _Atomic int *stop, const char *why)
+{
+	struct gt_frame frame = {.type = GT_UID_REFUSAL,
+				 .bytes = (uint32_t)strlen(why),
+				 .payload = why};
+	struct gt_door none;
+	struct gt_wire wire;
+	struct gt_err err;
+
+	gt_err_init(&err);
+	if (gt_uid_connect(id, rank, size, stop, &wire, &err))
+		return;
+	if (gt_wire_put(&wire, &frame) && gt_wire_flush(&wire))
+		gt_uid_wait(&wire, stop, &none, &err);
+	gt_wire_close(&wire);
+}
+
+int gt_uid_meet(const gt_nccl_id *id, uint32_t rank, uint32_t size,
+		const _Atomic int *stop, struct gt_door *door,
+		struct gt_err *err)
+{
+	struct gt_frame frame = {.type = GT_UID_CARD,
+				 .bytes = GT_NCCL_ID_BYTES};
+	struct gt_uid_card own;
+	struct gt_wire wire;
+	int rc = gt_uid_connect(id, rank, size, stop, &wire, err);
+
 	if (rc)
 		return rc;
+	gt_uid_card_init(&own);
 	own.door = *door;
 	frame.payload = (const char *)&own;
-	gt_wire_init(&wire, fd);
 	rc = gt_wire_put(&wire, &frame) && gt_wire_flush(&wire)
 		     ? gt_uid_wait(&wire, stop, door, err)
 		     : gt_err_set(err, GT_ENO, NULL,

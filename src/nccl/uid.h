@@ -35,4 +35,11 @@ int gt_uid_meet(const gt_nccl_id *id, uint32_t rank, uint32_t size,
 		const _Atomic int *stop, struct gt_door *door,
 		struct gt_err *err);
 
+/*
+ * In the place of _meet(), where a rank cannot come: tell the others why.  It
+ * is quiet where that fails as well.
+ */
+void gt_uid_decline(const gt_nccl_id *id, uint32_t rank, uint32_t size,
+		    const _Atomic int *stop, const char *why);
+
 #endif

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/text.h"
 #include "base/thread.h"
 #include "world/listener.h"
 #include "world/world.h"
@@ -109,6 +110,14 @@ static void gt_uid_take(struct gt_uid_root *root, uint32_t r,
 {
 	struct gt_uid_card card;
 
+	if (frame->type == GT_UID_REFUSAL) {
+		snprintf(root->why, sizeof(root->why),
+			 "rank %u cannot come: %.*s", r, (int)frame->bytes,
+			 frame->payload);
+		gt_text_make_printable(root->why);
+		root->gone = 1;
+		return;
+	}
 	if (frame->type != GT_UID_CARD || frame->bytes != sizeof(card) ||
 	    root->ranks[r].told) {
 		snprintf(root->why, sizeof(root->why),

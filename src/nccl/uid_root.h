@@ -14,8 +14,8 @@ struct gt_err;
 enum gt_uid_frame {
 	GT_UID_CARD = 1, /* from a rank: a struct gt_uid_card, of its door */
 	GT_UID_WELCOME,  /* all have come; the door of rank 0 */
-	GT_UID_REFUSAL,  /* why there will be no communicator; seq: 1 if a
-			    rank has gone */
+	GT_UID_REFUSAL,  /* why there will be no communicator, also from a
+			    rank that cannot come; seq: 1 if one has gone */
 };
 
 enum {

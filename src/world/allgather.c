@@ -44,7 +44,7 @@ static void gt_world_tell(struct gt_world *world, const void *bytes, size_t len)
 	if (gt_world_is_root(world))
 		gt_root_part(world, 0, bytes, len);
 	else if (!gt_wire_put(&world->members[0].wire, &frame))
-		gt_world_fail(world, "out of memory");
+		gt_world_lacks_memory(world);
 }
 
 /*

@@ -58,6 +58,12 @@ void gt_world_fail(struct gt_world *world, const char *fmt, ...)
 	pthread_cond_broadcast(&world->changed);
 }
 
+void gt_world_lacks_memory(struct gt_world *world)
+{
+	gt_world_fail(world, "%s: out of memory",
+		      world->members[world->config.rank].called);
+}
+
 void gt_world_abort(struct gt_world *world, const char *why)
 {
 	pthread_mutex_lock(&world->mutex);

@@ -102,6 +102,9 @@ void *gt_world_main(void *world);
 void gt_world_fail(struct gt_world *world, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* As _fail(): this process, which is named, has no memory. */
+void gt_world_lacks_memory(struct gt_world *world);
+
 /* failure.c: with the mutex held, note whether this process stood still. */
 void gt_world_note_gap(struct gt_world *world);
 

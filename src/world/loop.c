@@ -20,7 +20,7 @@ static void gt_world_hear(struct gt_world *world, const struct gt_frame *frame)
 	world->all.len = 0;
 	gt_buf_add(&world->all, frame->payload, frame->bytes);
 	if (world->all.failed)
-		gt_world_fail(world, "out of memory");
+		gt_world_lacks_memory(world);
 	world->last_round = frame->seq;
 	pthread_cond_broadcast(&world->changed);
 }
@@ -181,6 +181,9 @@ static void gt_world_heed_interrupt(struct gt_world *world)
 	    gt_world_is_interrupted(world))
 		gt_world_fail(world, "%s: interrupted",
 			      world->members[world->config.rank].called);
+	if (gathers && world->config.origin_end &&
+	    atomic_load(world->config.origin_end))
+		gt_world_fail(world, "a process is gone before it has come");
 }
 
 /*
@@ -263,7 +266,7 @@ void *gt_world_main(void *arg)
 
 	pthread_mutex_lock(&world->mutex);
 	if (!polls)
-		gt_world_fail(world, "out of memory");
+		gt_world_lacks_memory(world);
 	for (passed = 0; polls && !gt_world_is_over(world, passed);) {
 		gt_world_wait(world, polls);
 		now = gt_clock_ns();

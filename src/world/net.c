@@ -23,6 +23,7 @@
 enum {
 	GT_NET_BACKLOG = 1024,
 	GT_NET_RETRY_NS = 20000000,
+	GT_NET_REFUSALS = 3, /* of who was there: then it is gone */
 	GT_NET_NAP_MS = 50,
 };
 
@@ -342,12 +343,15 @@ int gt_net_connect(const struct gt_net_address *address,
 {
 	struct timespec nap = {0, GT_NET_RETRY_NS};
 	char text[GT_NET_NAME_MAX];
-	int error;
+	int error, refused = 0;
 
 	do {
 		error = gt_net_connect_once(address, deadline, fd);
 		if (!error)
 			return GT_OK;
+		refused += error == ECONNREFUSED;
+		if (deadline->ends_refused && refused == GT_NET_REFUSALS)
+			break;
 		nanosleep(&nap, NULL);
 	} while (gt_net_poll_ms(deadline));
 	gt_net_text(address, text);

@@ -56,6 +56,8 @@ int gt_net_listen(struct gt_net_address *address, int *fd, struct gt_err *err);
 struct gt_net_deadline {
 	int64_t deadline_ns;
 	const _Atomic int *stop; /* NULL: nobody says so */
+	/* Or until nobody listens, who would do so already. */
+	int ends_refused;
 };
 
 /*

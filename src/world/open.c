@@ -19,6 +19,7 @@
 
 enum {
 	GT_WORLD_FILES = 16, /* enough for sockets and memory to a neighbour */
+	GT_WORLD_DECLINE_NS = 2000000000,
 };
 
 static void gt_world_free(struct gt_world *world)
@@ -56,7 +57,7 @@ static void gt_world_call_members(struct gt_world *world)
 	}
 }
 
-/* Takes the listening socket of the configuration, also where it fails. */
+/* Takes the listening socket of the configuration, unless it fails. */
 static struct gt_world *gt_world_new(const struct gt_world_config *config)
 {
 	struct gt_world *world = calloc(1, sizeof(*world));
@@ -68,8 +69,8 @@ static struct gt_world *gt_world_new(const struct gt_world_config *config)
 	if (world && has_listener)
 		world->listener = calloc(1, sizeof(*world->listener));
 	if (!world || !world->members || (has_listener && !world->listener)) {
-		if (!config->rank && config->listen_fd >= 0)
-			close(config->listen_fd);
+		if (world)
+			free(world->listener);
 		free(world ? world->members : NULL);
 		free(world);
 		return NULL;
@@ -83,10 +84,11 @@ static struct gt_world *gt_world_new(const struct gt_world_config *config)
 	world->nhere = 1;
 	world->door_fd = -1;
 	gt_world_call_members(world);
-	if (world->listener)
-		gt_listener_init(world->listener, config->listen_fd,
-				 &world->config.secret);
 	world->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (world->listener)
+		gt_listener_init(world->listener,
+				 world->wake_fd < 0 ? -1 : config->listen_fd,
+				 &world->config.secret);
 	if (world->wake_fd < 0) {
 		gt_world_free(world);
 		return NULL;
@@ -103,7 +105,8 @@ static int gt_world_join(struct gt_world *world, struct gt_err *err)
 	/* Beside a parent process 0 listens already, and nobody waits. */
 	const struct gt_net_deadline deadline = {
 		gt_clock_ns() + config->timeout_ns,
-		config->has_parent ? NULL : config->interrupt};
+		config->has_parent ? NULL : config->interrupt,
+		config->is_listening};
 	struct gt_err why;
 	int fd, rc;
 
@@ -113,7 +116,10 @@ static int gt_world_join(struct gt_world *world, struct gt_err *err)
 	if (rc && gt_world_is_interrupted(world))
 		return gt_err_set(err, GT_ESYS, NULL, "interrupted");
 	if (rc)
-		return gt_err_set(err, rc, NULL, "%s", why.text);
+		return gt_err_set(err, rc, NULL, "%s%s",
+				  config->is_listening ? "process 0 is gone: "
+						       : "",
+				  why.text);
 	gt_wire_init(&world->members[0].wire, fd);
 	world->members[0].state = GT_MEMBER_HERE;
 	return GT_OK;
@@ -206,16 +212,13 @@ int gt_world_check_files(const struct gt_world_config *config,
 			  need, (unsigned)limit.rlim_cur);
 }
 
-int gt_world_open(const struct gt_world_config *config, struct gt_world **out,
-		  struct gt_err *err)
+/* A world whose thread keeps the connections, and that others come into. */
+static int gt_world_begin(const struct gt_world_config *config,
+			  struct gt_world **out, struct gt_err *err)
 {
-	int rc = gt_world_check_files(config, err);
-	struct gt_world *world = rc ? NULL : gt_world_new(config);
+	struct gt_world *world = gt_world_new(config);
+	int rc;
 
-	if (rc && !config->rank && config->listen_fd >= 0)
-		close(config->listen_fd);
-	if (rc)
-		return rc;
 	if (!world)
 		return gt_err_set(err, GT_ESYS, NULL,
 				  "no memory or no file for a job: %s",
@@ -223,18 +226,70 @@ int gt_world_open(const struct gt_world_config *config, struct gt_world **out,
 	rc = config->rank ? gt_world_join(world, err) : GT_OK;
 	if (!rc)
 		rc = gt_thread_start(&world->thread, gt_world_main, world, err);
+	if (!rc) {
+		*out = world;
+		return GT_OK;
+	}
+	/* The caller has the socket still. */
+	if (world->listener)
+		world->listener->fd = -1;
+	gt_world_free(world);
+	return rc;
+}
+
+/* The words of a failure, for the others. */
+static const char *gt_world_words(const struct gt_err *err)
+{
+	return err && *err->text ? err->text : "no memory or no file for a job";
+}
+
+static void gt_world_forgo(const struct gt_world_config *config)
+{
+	if (!config->rank && config->listen_fd >= 0)
+		close(config->listen_fd);
+}
+
+void gt_world_decline(const struct gt_world_config *config, const char *why)
+{
+	struct gt_world_config own = *config;
+	struct gt_world *world;
+
+	/* Those that are left may wait in vain for process 0 as well. */
+	if (own.rank && own.timeout_ns > GT_WORLD_DECLINE_NS)
+		own.timeout_ns = GT_WORLD_DECLINE_NS;
+	if (own.size < 2 || own.has_parent ||
+	    gt_world_begin(&own, &world, NULL)) {
+		gt_world_forgo(config);
+		return;
+	}
+	gt_world_abort(world, why);
+	gt_world_close(world);
+}
+
+int gt_world_open(const struct gt_world_config *config, struct gt_world **out,
+		  struct gt_err *err)
+{
+	int rc = gt_world_check_files(config, err);
+	struct gt_world *world;
+
+	if (!rc)
+		rc = gt_world_begin(config, &world, err);
 	if (rc) {
-		gt_world_free(world);
+		gt_world_decline(config, gt_world_words(err));
 		return rc;
 	}
 	if (!config->rank)
 		rc = gt_world_gather(world, err);
 	if (!rc)
 		rc = gt_world_introduce(world, err);
-	if (!rc && config->has_door) {
+	if (!rc && config->has_door)
 		rc = gt_world_open_door(world, NULL, err);
-		if (rc && err && err->text[0])
-			gt_world_abort(world, err->text);
+	/* What failed only here is told; what has before is why. */
+	if (rc)
+		gt_world_abort(world, gt_world_words(err));
+	if (rc && err) {
+		gt_err_init(err);
+		gt_world_failed(world, err);
 	}
 	if (rc && err && config->has_parent && !gt_world_reports_failure(world))
 		gt_err_init(err);

@@ -87,7 +87,7 @@ static void gt_root_spread(struct gt_world *world)
 	for (uint32_t r = 1; r < world->config.size; r++)
 		if (world->all.failed ||
 		    !gt_wire_put(&world->members[r].wire, &frame))
-			gt_world_fail(world, "out of memory");
+			gt_world_lacks_memory(world);
 	world->last_round = world->round;
 	world->still_ns = 0;
 	pthread_cond_broadcast(&world->changed);
@@ -105,7 +105,7 @@ void gt_root_part(struct gt_world *world, uint32_t rank, const void *bytes,
 	gt_buf_add(&member->part, bytes, len);
 	member->has_part = 1;
 	if (member->part.failed) {
-		gt_world_fail(world, "out of memory");
+		gt_world_lacks_memory(world);
 		return;
 	}
 	for (uint32_t r = 0; r < world->config.size; r++)

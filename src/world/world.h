@@ -46,10 +46,20 @@ struct gt_world_config {
 	 */
 	int has_door;
 	/*
+	 * Process 0 listens since before the others knew where: once it does
+	 * so no more, it is gone, and nobody waits for it.
+	 */
+	int is_listening;
+	/*
 	 * NULL, or a flag that the user has interrupted this process, which
 	 * ends the job for all while it waits for others.
 	 */
 	const _Atomic int *interrupt;
+	/*
+	 * NULL, or the end flag of the job that this one is made from: who has
+	 * gone from that one does not come, and process 0 waits no longer.
+	 */
+	const _Atomic int *origin_end;
 };
 
 /* The bytes that one process told in a meeting. */
@@ -65,6 +75,13 @@ struct gt_world_part {
  */
 int gt_world_open(const struct gt_world_config *config, struct gt_world **world,
 		  struct gt_err *err);
+
+/*
+ * In the place of _open(), where this process cannot come into the job: tell
+ * the others why, so that they do not wait for it.  Takes listen_fd; nobody
+ * waits for long.
+ */
+void gt_world_decline(const struct gt_world_config *config, const char *why);
 
 /*
  * Whether this process may open as many files as its part of the job takes;

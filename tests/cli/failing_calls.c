@@ -1,9 +1,9 @@
 /*
- * Loaded before libc, this lets one call fail that the program itself makes
- * after main() has begun: FAIL_CALL is its name, FAIL_AT its number among those
- * of that name, counted over all processes of a job.  "malloc" stands for all
- * that get memory, "verbs" for all of libibverbs.  FAIL_COUNT names a file for
- * how many there were of each name.
+ * Loaded before libc, this lets one call fail that the program itself, or the
+ * library that FAIL_OBJECT names, makes after main() has begun: FAIL_CALL is
+ * its name, FAIL_AT its number among those of that name, counted over all
+ * processes of a job.  "malloc" stands for all that get memory, "verbs" for all
+ * of libibverbs.  FAIL_COUNT names a file for how many there were of each name.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -29,6 +29,8 @@ extern void *__libc_calloc(size_t n, size_t bytes);
 extern void *__libc_realloc(void *memory, size_t bytes);
 extern void *__libc_memalign(size_t alignment, size_t bytes);
 
+void failing_calls_begin(void);
+
 typedef int main_function(int argc, char **argv, char **envp);
 typedef int start_function(main_function *function, int argc, char **argv,
 			   void (*init)(void), void (*fini)(void),
@@ -52,6 +54,7 @@ typedef int start_function(main_function *function, int argc, char **argv,
 	CALL(memfd_create, EMFILE)                                             \
 	CALL(eventfd, EMFILE)                                                  \
 	CALL(socket, EMFILE)                                                   \
+	CALL(socketpair, EMFILE)                                               \
 	CALL(bind, EADDRINUSE)                                                 \
 	CALL(listen, EADDRINUSE)                                               \
 	CALL(connect, ECONNREFUSED)                                            \
@@ -82,12 +85,17 @@ static pid_t parent;
 /* [NCALLS], shared with forked processes; NULL: not yet. */
 static atomic_long *count;
 static atomic_int ends; /* this process has left main() */
+static atomic_int later;
 
-/* The program is the first object that is listed. */
-static int note_program(struct dl_phdr_info *info, size_t size, void *unused)
+/*
+ * The program is the first object that is listed; FAIL_OBJECT is a part of
+ * another one's name.
+ */
+static int note_program(struct dl_phdr_info *info, size_t size, void *object)
 {
 	(void)size;
-	(void)unused;
+	if (object && !strstr(info->dlpi_name, object))
+		return 0;
 	first = UINTPTR_MAX;
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		uintptr_t at = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
@@ -127,8 +135,9 @@ static int begin(int argc, char **argv, char **envp)
 	for (int i = 0; i < NCALLS; i++)
 		wanted =
 			call && !strcmp(call, names[i]) ? (enum call)i : wanted;
+	atomic_store(&later, getenv("FAIL_LATER") != NULL);
 	parent = getpid();
-	dl_iterate_phdr(note_program, NULL);
+	dl_iterate_phdr(note_program, getenv("FAIL_OBJECT"));
 	shared = REAL(mmap)(NULL, NCALLS * sizeof(*count),
 			    PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 			    -1, 0);
@@ -174,12 +183,22 @@ int execvp(const char *file, char *const argv[])
 	return REAL(execvp)(file, argv);
 }
 
+/*
+ * With FAIL_LATER nothing is counted before the program has called this: what
+ * libraries do once in a process is behind it then.
+ */
+void failing_calls_begin(void)
+{
+	atomic_store(&later, 0);
+}
+
 static int fails(enum call call, const void *caller)
 {
 	uintptr_t at = (uintptr_t)caller;
 
-	if (!count || atomic_load(&ends) || at < first || at >= end ||
-	    atomic_fetch_add(&count[call], 1) + 1 != fail_at || call != wanted)
+	if (!count || atomic_load(&later) || atomic_load(&ends) || at < first ||
+	    at >= end || atomic_fetch_add(&count[call], 1) + 1 != fail_at ||
+	    call != wanted)
 		return 0;
 	errno = errors[call];
 	return 1;
@@ -252,6 +271,13 @@ int memfd_create(const char *name, unsigned flags)
 int socket(int domain, int type, int protocol)
 {
 	return FAILS(socket) ? -1 : REAL(socket)(domain, type, protocol);
+}
+
+int socketpair(int domain, int type, int protocol, int fds[2])
+{
+	return FAILS(socketpair)
+		       ? -1
+		       : REAL(socketpair)(domain, type, protocol, fds);
 }
 
 int bind(int fd, const struct sockaddr *name, socklen_t len)

@@ -4,6 +4,7 @@ nccl_ldflags = $(AM_LDFLAGS) -rdynamic -Wl,-rpath,$(abs_top_builddir)
 nccl_ldadd = libnccl.so.2 $(CMOCKA_LIBS)
 unit_tests += \
 	%D%/test_clients \
+	%D%/test_failing \
 	%D%/test_faults \
 	%D%/test_groups \
 	%D%/test_interleave \
@@ -16,6 +17,11 @@ unit_tests += \
 %C%_test_clients_SOURCES = %D%/test_clients.c $(nccl_simulated)
 %C%_test_clients_LDADD = $(nccl_ldadd)
 %C%_test_clients_LDFLAGS = $(nccl_ldflags)
+%C%_test_failing_SOURCES = %D%/test_failing.c $(nccl_simulated)
+%C%_test_failing_LDADD = $(nccl_ldadd) libgtopo.so
+%C%_test_failing_LDFLAGS = $(nccl_ldflags)
+%C%_test_failing_DEPENDENCIES = libnccl.so.2 libgtopo.so \
+	tests/cli/libfailing_calls.so
 %C%_test_faults_SOURCES = %D%/test_faults.c $(nccl_simulated)
 %C%_test_faults_LDADD = $(nccl_ldadd)
 %C%_test_faults_LDFLAGS = $(nccl_ldflags)

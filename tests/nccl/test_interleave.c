@@ -168,36 +168,65 @@ static void body_play(struct rank *rank)
 	player_end(&p);
 }
 
-/* All programs of a seed together have 10^4 calls, or a tenth of them. */
-static void case_interleave(void **state)
+/* What all ranks call in a program, of so many bundles a communicator. */
+static void bundles_make(int n)
 {
-	(void)state;
-	nbundles = gt_test_is_brief() ? 30 : 125;
-	for (seed = 1; seed <= (gt_test_is_brief() ? 2 : 5); seed++) {
-		uint64_t random = seed;
+	uint64_t random = seed;
 
-		for (int c = 0; c < COMMS; c++) {
-			bundles[c] =
-				calloc((size_t)nbundles, sizeof(**bundles));
-			for (int i = 0; i < nbundles; i++) {
-				struct bundle *b = &bundles[c][i];
+	nbundles = n;
+	for (int c = 0; c < COMMS; c++) {
+		bundles[c] = calloc((size_t)n, sizeof(**bundles));
+		for (int i = 0; i < n; i++) {
+			struct bundle *b = &bundles[c][i];
 
-				b->n = 1 + (int)next_random(&random, OPS_MAX);
-				for (int k = 0; k < b->n; k++)
-					b->kinds |= next_random(&random, 3)
-						    << 2 * k;
-			}
+			b->n = 1 + (int)next_random(&random, OPS_MAX);
+			for (int k = 0; k < b->n; k++)
+				b->kinds |= next_random(&random, 3) << 2 * k;
 		}
+	}
+}
+
+/* So many programs, whose seeds follow one another. */
+static void play(uint64_t first, int programs, int n)
+{
+	for (seed = first; seed < first + (uint64_t)programs; seed++) {
+		bundles_make(n);
 		ranks_run(RANKS, body_play);
 		for (int c = 0; c < COMMS; c++)
 			free(bundles[c]);
 	}
 }
 
+/* All programs together have 10^4 calls, or a tenth of them. */
+static void case_interleave(void **state)
+{
+	(void)state;
+	if (gt_test_is_brief())
+		play(1, 2, 30);
+	else
+		play(1, 5, 125);
+}
+
+/* GTOPO_PROGRAMS of a few calls each, from GTOPO_SEED on. */
+static void case_many(void **state)
+{
+	const char *programs = getenv("GTOPO_PROGRAMS");
+	const char *first = getenv("GTOPO_SEED");
+
+	(void)state;
+	if (!programs) {
+		print_message("GTOPO_PROGRAMS says how many more to try\n");
+		skip();
+	}
+	alarm(0);
+	play(first ? strtoull(first, NULL, 10) : 6, atoi(programs), 8);
+}
+
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
 		cmocka_unit_test(case_interleave),
+		cmocka_unit_test(case_many),
 	};
 
 	alarm(300);

@@ -198,6 +198,27 @@ static void case_trees(void **state)
 	free(before);
 }
 
+/* A reference machine by its name; what is none is told of. */
+static void case_named(void **state)
+{
+	char *before = strdup(getenv("GTOPO_TOPOLOGY"));
+	int found = logged("the plan was found");
+
+	(void)state;
+	empty_cache();
+	setenv("GTOPO_TOPOLOGY", "dgx-h100", 1);
+	ranks_run(RANKS, sum_all);
+	IS(logged("the plan was found") == found + 1);
+	ranks_run(RANKS, sum_all);
+	IS(logged("the plan was found") == found + 1);
+	setenv("GTOPO_TOPOLOGY", "dgx-h1000", 1);
+	ranks_run(RANKS, sum_all);
+	IS(logged("GTOPO_TOPOLOGY 'dgx-h1000'") == 1);
+	IS(logged("is no file and no reference machine") >= 1);
+	setenv("GTOPO_TOPOLOGY", before, 1);
+	free(before);
+}
+
 static void shell(const char *path, const char *command)
 {
 	char text[1024];
@@ -342,7 +363,7 @@ static void case_ring(void **state)
 	IS(logged("ring of 4 ranks: cannot run it") == 1);
 	setenv("GTOPO_PROGRAM", "/bin/echo", 1);
 	ranks_run(RANKS, sum_all);
-	IS(logged("ring of 4 ranks: ") == 3);
+	IS(logged("ring of 4 ranks: ") == 4);
 	write_slow(path);
 	shell(folder, "rm -f $f/env");
 	setenv("GTOPO_PROGRAM", path, 1);
@@ -367,7 +388,7 @@ static void case_ring(void **state)
 	IS(!*path);
 	setenv("GTOPO_TOPOLOGY", "/nonexistent.xml", 1);
 	ranks_run(RANKS, sum_all);
-	IS(logged("ring of 4 ranks: ") == 6);
+	IS(logged("ring of 4 ranks: ") == 7);
 	unsetenv("GTOPO_TOPOLOGY");
 	/* The host has no GPUs to search for, and nothing is asked. */
 	ranks_run(RANKS, sum_all);
@@ -457,6 +478,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(case_found_and_kept),
 		cmocka_unit_test(case_trees),
+		cmocka_unit_test(case_named),
 		cmocka_unit_test(case_bad),
 		cmocka_unit_test(case_no_place),
 		cmocka_unit_test(case_at_once),

@@ -229,6 +229,7 @@ static int gt_cuda_open(const struct gt_engine_config *config,
 	if (!rc)
 		rc = gt_engine_setup(made, err);
 	if (rc) {
+		gt_process_group_tell(&made->group, rc, err);
 		gt_cuda_close(made);
 		return rc;
 	}

@@ -135,6 +135,7 @@ static int gt_host_open(const struct gt_engine_config *config,
 	if (!rc)
 		rc = gt_host_threads_start(engine, err);
 	if (rc) {
+		gt_process_group_tell(&engine->group, rc, err);
 		gt_host_close(engine);
 		return rc;
 	}

@@ -163,6 +163,17 @@ int gt_process_group_open(struct gt_process_group *group,
 	return rc ? rc : gt_process_group_find_hosts(group, err);
 }
 
+void gt_process_group_tell(const struct gt_process_group *group, int rc,
+			   const struct gt_err *err)
+{
+	char words[sizeof(err->where) + sizeof(err->text)];
+
+	if (!group->world || rc == GT_EINPUT)
+		return;
+	gt_err_words(err, words, sizeof(words));
+	gt_world_abort(group->world, words);
+}
+
 void gt_process_group_close(struct gt_process_group *group)
 {
 	for (int i = 0; i < GT_PROCESS_GROUP_LINKS; i++) {

@@ -88,6 +88,13 @@ uint32_t gt_process_group_of_rank(const struct gt_process_group *group,
 				  uint32_t rank);
 
 /*
+ * Tell the other processes why this one fails, before it frees what they may
+ * look for; bad input they find alike, and need not be told of.
+ */
+void gt_process_group_tell(const struct gt_process_group *group, int rc,
+			   const struct gt_err *err);
+
+/*
  * Find out which processes are on this host.  *group holds zeros before, and
  * may be closed in any case.
  */

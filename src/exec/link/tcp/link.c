@@ -208,7 +208,7 @@ static int gt_tcp_knock(struct gt_tcp_link *link, struct gt_tcp_peer *peer,
 		.index = index,
 	};
 	const struct gt_net_deadline deadline = {gt_tcp_deadline_ns(link),
-						 gt_world_end_flag(world)};
+						 gt_world_end_flag(world), 0};
 	struct gt_err why;
 	int fd, rc;
 
