@@ -121,7 +121,8 @@ int gt_world_regroup(struct gt_world *world, const struct gt_regroup *how,
 	struct gt_regrouping group = {
 		.world = world,
 		.how = how,
-		.deadline = {gt_clock_ns() + 3 * how->timeout_ns, how->stop},
+		.deadline = {.deadline_ns = gt_clock_ns() + 3 * how->timeout_ns,
+			     .stop = how->stop},
 		.seats = calloc(world->config.size, sizeof(*group.seats)),
 		.left = left,
 	};

@@ -28,8 +28,9 @@ struct gt_net_deadline gt_regroup_patience(const struct gt_regrouping *group,
 		}
 	left_ns = left_ns / 3 * 2 / (2 * n) *
 		  (2 * after - (first == group->world->config.rank));
-	return (struct gt_net_deadline){group->deadline.deadline_ns - left_ns,
-					group->deadline.stop, 0};
+	return (struct gt_net_deadline){
+		.deadline_ns = group->deadline.deadline_ns - left_ns,
+		.stop = group->deadline.stop};
 }
 
 /*

@@ -48,8 +48,8 @@ static int come(const gt_nccl_id *id, const void *bytes, uint32_t len)
 {
 	const struct gt_auth_answer answer = {
 		.kind = GT_CONNECTION_CONTROL, .rank = 1, .size = 2};
-	const struct gt_net_deadline deadline = {gt_clock_ns() + 20000000000,
-						 NULL};
+	const struct gt_net_deadline deadline = {.deadline_ns = gt_clock_ns() +
+								20000000000};
 	struct gt_frame frame = {
 		.type = GT_UID_CARD, .bytes = len, .payload = bytes};
 	struct gt_world_config config;

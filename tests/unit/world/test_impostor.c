@@ -30,7 +30,7 @@ static void impostor_enter(const struct job *job, struct gt_wire *wire)
 					   .rank = 1,
 					   .size = job->config.size};
 	const struct gt_net_deadline patience = {
-		gt_clock_ns() + 20 * TEST_SECOND_NS, NULL};
+		.deadline_ns = gt_clock_ns() + 20 * TEST_SECOND_NS};
 	int fd;
 
 	assert_int_equal(gt_listener_connect(&job->config.address,

@@ -203,7 +203,7 @@ static void *end_job(void *arg)
 static void test_knock_no_longer(void **state)
 {
 	const struct gt_auth_answer answer = {.kind = GT_CONNECTION_DATA};
-	struct gt_net_deadline patience = {0, &job_is_over};
+	struct gt_net_deadline patience = {.stop = &job_is_over};
 	int64_t begin_ns = gt_clock_ns();
 	struct job job;
 	pthread_t thread;
