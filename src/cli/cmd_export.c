@@ -233,7 +233,7 @@ static int export_vm(const struct gt_cmd_args *args, struct gt_buf *out,
 	return rc;
 }
 
-/* What is no plan is an operand. */
+/* --plan names plans alone: machines, clusters and races are operands. */
 static int check_options(const struct gt_cmd_args *args, struct gt_err *err)
 {
 	const struct gt_export_opts *opts = args->opts;

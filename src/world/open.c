@@ -336,12 +336,12 @@ int gt_world_start(const struct gt_world_config *config,
 	struct gt_world *world = was ? gt_world_new(config) : NULL;
 	int rc;
 
-	if (!world)
+	if (!world) {
 		free(was);
-	if (!world)
 		return gt_err_set(err, GT_ESYS, NULL,
 				  "no memory or no file for a job: %s",
 				  strerror(errno));
+	}
 	memcpy(was, descent->left, config->size * sizeof(*was));
 	world->was = was;
 	world->was_size = descent->origin->config.size;
