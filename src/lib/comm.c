@@ -258,7 +258,7 @@ static void gt_comm_tell(struct gtopo_comm *comm, const struct gt_err *err)
 {
 	pthread_mutex_lock(&comm->mutex);
 	if (comm->world)
-		gt_job_tell(comm->world, err);
+		gt_world_abort_for(comm->world, err);
 	pthread_mutex_unlock(&comm->mutex);
 }
 

@@ -283,14 +283,6 @@ int gt_job_agree(struct gtopo_comm *comm, const char *what, struct gt_err *err)
 	return rc;
 }
 
-void gt_job_tell(struct gt_world *world, const struct gt_err *err)
-{
-	char words[sizeof(err->where) + sizeof(err->text)];
-
-	gt_err_words(err, words, sizeof(words));
-	gt_world_abort(world, words);
-}
-
 void gt_job_decline(struct gt_world_config *job, int64_t timeout_ns,
 		    const struct gt_err *err)
 {
@@ -346,7 +338,7 @@ int gt_job_open(struct gtopo_comm *comm, struct gt_err *err)
 	comm->job.listen_fd = -1; /* gt_world_open() has taken it */
 	comm->world = rc ? NULL : comm->config.world;
 	if (comm->world && comm->state < 0)
-		gt_job_tell(comm->world, &comm->err);
+		gt_world_abort_for(comm->world, &comm->err);
 	pthread_mutex_unlock(&comm->mutex);
 	if (rc)
 		return rc;
@@ -361,7 +353,7 @@ int gt_job_open(struct gtopo_comm *comm, struct gt_err *err)
 void gt_job_leave(struct gtopo_comm *comm)
 {
 	if (comm->world && comm->state < 0)
-		gt_job_tell(comm->world, &comm->err);
+		gt_world_abort_for(comm->world, &comm->err);
 	else if (comm->world)
 		gt_world_allgather(comm->world, NULL, 0, NULL, NULL);
 }

@@ -34,9 +34,6 @@ void gt_job_decline(struct gt_world_config *job, int64_t timeout_ns,
 void gt_job_decline_beside(struct gtopo_comm *comm, struct gtopo_comm *sibling,
 			   const struct gt_err *err);
 
-/* Tell the other processes why this one fails. */
-void gt_job_tell(struct gt_world *world, const struct gt_err *err);
-
 /* Release what is left of either when the thread has ended or never began. */
 void gt_job_forget(struct gtopo_comm *comm);
 

@@ -139,7 +139,7 @@ void *gt_thread_main(void *arg)
 		gt_comm_fail(comm, rc, &err);
 	/* Others may wait for what could not be made here. */
 	if (rc && comm->world)
-		gt_job_tell(comm->world, &comm->err);
+		gt_world_abort_for(comm->world, &comm->err);
 	if (!rc && comm->state == GTOPO_IN_PROGRESS)
 		comm->state = GTOPO_OK;
 	pthread_cond_broadcast(&comm->changed);
@@ -152,7 +152,7 @@ void *gt_thread_main(void *arg)
 	comm->lost = comm->world && gt_world_failed(comm->world, &err);
 	/* Before memory is freed that they look for. */
 	if (comm->state < 0 && comm->world && !comm->ops->async)
-		gt_job_tell(comm->world, &comm->err);
+		gt_world_abort_for(comm->world, &comm->err);
 	pthread_mutex_unlock(&comm->mutex);
 	if (comm->engine)
 		comm->ops->close(comm->engine);

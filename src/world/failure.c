@@ -64,6 +64,14 @@ void gt_world_lacks_memory(struct gt_world *world)
 		      world->members[world->config.rank].called);
 }
 
+void gt_world_abort_for(struct gt_world *world, const struct gt_err *err)
+{
+	char words[sizeof(err->where) + sizeof(err->text)];
+
+	gt_err_words(err, words, sizeof(words));
+	gt_world_abort(world, words);
+}
+
 void gt_world_abort(struct gt_world *world, const char *why)
 {
 	pthread_mutex_lock(&world->mutex);

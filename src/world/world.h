@@ -149,6 +149,9 @@ int gt_world_max(struct gt_world *world, uint64_t *number, struct gt_err *err);
 /* End the job for all; the first reason counts. */
 void gt_world_abort(struct gt_world *world, const char *why);
 
+/* End it with the words of a failure, its place before them. */
+void gt_world_abort_for(struct gt_world *world, const struct gt_err *err);
+
 /*
  * Whether it is for this process to tell the user why the job has failed:
  * process 0 does, which all tell.  When that is gone, or silent, the first on

@@ -136,14 +136,11 @@ int gt_run_job_check_same(struct gt_world *world,
 
 int gt_run_job_close(struct gt_world *world, int rc, struct gt_err *err)
 {
-	char words[sizeof(err->where) + sizeof(err->text)];
-
 	if (!world)
 		return rc;
 	/* All processes know of wrong data: they have added its count up. */
 	if (rc && rc != GT_ENO) {
-		gt_err_words(err, words, sizeof(words));
-		gt_world_abort(world, words);
+		gt_world_abort_for(world, err);
 	} else if (gt_world_allgather(world, NULL, 0, NULL, err)) {
 		/* A job that goes on misses nobody who is gone at its end. */
 		if (gt_world_config(world)->has_door)

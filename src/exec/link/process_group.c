@@ -166,12 +166,8 @@ int gt_process_group_open(struct gt_process_group *group,
 void gt_process_group_tell(const struct gt_process_group *group, int rc,
 			   const struct gt_err *err)
 {
-	char words[sizeof(err->where) + sizeof(err->text)];
-
-	if (!group->world || rc == GT_EINPUT)
-		return;
-	gt_err_words(err, words, sizeof(words));
-	gt_world_abort(group->world, words);
+	if (group->world && rc != GT_EINPUT)
+		gt_world_abort_for(group->world, err);
 }
 
 void gt_process_group_close(struct gt_process_group *group)
