@@ -14,11 +14,11 @@ Exits with 77 where the client is not installed or lacks GPUs.
 import hashlib
 import multiprocessing
 import os
+import socket
 import statistics
 import sys
 import time
 
-PORT = 29617
 SKIP = 77
 TIMES = 20
 SIZES = (1 << 10, 1 << 16, 1 << 20, 1 << 24)
@@ -118,12 +118,12 @@ def torch_training(torch, dist, rank, ranks, device):
         timed(f"step-{name}", step, torch.cuda.synchronize, not rank)
 
 
-def torch_rank(rank, ranks):
+def torch_rank(rank, ranks, port):
     import torch
     import torch.distributed as dist
     device = torch.device("cuda", rank % torch.cuda.device_count())
     torch.cuda.set_device(device)
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(PORT),
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port),
                       RANK=str(rank), WORLD_SIZE=str(ranks))
     dist.init_process_group("nccl", rank=rank, world_size=ranks)
     torch_collectives(torch, dist, rank, ranks, device)
@@ -133,11 +133,11 @@ def torch_rank(rank, ranks):
 
 # CuPy: its own classes on NCCL.
 
-def cupy_rank(rank, ranks):
+def cupy_rank(rank, ranks, port):
     import cupy
     from cupyx.distributed import NCCLBackend
     cupy.cuda.Device(rank % cupy.cuda.runtime.getDeviceCount()).use()
-    comm = NCCLBackend(ranks, rank, host="127.0.0.1", port=PORT)
+    comm = NCCLBackend(ranks, rank, host="127.0.0.1", port=port)
     for dtype in ("int32", "int64", "float32", "float64", "float16"):
         for op in ("sum", "prod", "min", "max"):
             data = (cupy.arange(5000) % 3 + rank + 1).astype(dtype)
@@ -189,6 +189,13 @@ def jax_all(ranks):
               True)
 
 
+def free_port():
+    """A port that the client before has not left connections on."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return listening.getsockname()[1]
+
+
 def installed(client):
     try:
         __import__(client)
@@ -206,7 +213,8 @@ def main():
         return
     body = {"torch": torch_rank, "cupy": cupy_rank}[client]
     context = multiprocessing.get_context("spawn")
-    parts = [context.Process(target=body, args=(r, ranks))
+    port = free_port()
+    parts = [context.Process(target=body, args=(r, ranks, port))
              for r in range(ranks)]
     for part in parts:
         part.start()
