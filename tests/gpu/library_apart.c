@@ -74,21 +74,33 @@ static int change_registration(struct library *lib, struct gtopo_comm *comm,
 	return rc;
 }
 
+/* So many operations of each communicator, in an order of this process's. */
+static int call_mixed(struct library *lib, struct gtopo_comm *const comms[2],
+		      int begin, uint64_t *random)
+{
+	int done[2] = {begin, begin}, end = begin + REGISTERED, rc = GTOPO_OK;
+
+	while (!rc && (done[0] < end || done[1] < end)) {
+		int which = (int)draw(random, 2);
+
+		if (done[which] == end)
+			which = !which;
+		rc = call_one(lib, comms[which], which, done[which]++);
+	}
+	return rc;
+}
+
+/* To register is a meeting, which all processes come to in one order. */
 static int call_orders(struct library *lib, struct gtopo_comm *const comms[2])
 {
 	uint64_t random = (uint64_t)lib->first + 17;
-	int done[2] = {0, 0}, rc = GTOPO_OK;
+	int rc = GTOPO_OK;
 
-	while (!rc && (done[0] < ORDERS || done[1] < ORDERS)) {
-		int which = (int)draw(&random, 2), k;
-
-		if (done[which] == ORDERS)
-			which = !which;
-		k = done[which]++;
-		if (k % REGISTERED == 0)
-			rc = change_registration(lib, comms[which], k);
+	for (int k = 0; !rc && k < ORDERS; k += REGISTERED) {
+		for (int i = 0; !rc && i < 2; i++)
+			rc = change_registration(lib, comms[i], k);
 		if (!rc)
-			rc = call_one(lib, comms[which], which, k);
+			rc = call_mixed(lib, comms, k, &random);
 	}
 	for (int i = 0; !rc && i < 2; i++)
 		rc = gtopo_wait(comms[i], GTOPO_ALL_RANKS, LIMIT_MS);
