@@ -17,11 +17,29 @@ static const struct {
 #include "base/dtype.def"
 };
 
+/*
+ * All communicators of a process share a kernel, and one that is made later may
+ * need less than another: so all that the device has is allowed.
+ */
 int gt_kernel_prepare(enum gt_dtype dtype, uint32_t shared_bytes)
 {
+	const void *kernel = *gt_kernels[dtype].interp;
+	struct cudaFuncAttributes own;
+	int device = 0, most = 0;
+	cudaError_t rc = cudaGetDevice(&device);
+
+	if (rc == cudaSuccess)
+		rc = cudaFuncGetAttributes(&own, kernel);
+	if (rc == cudaSuccess)
+		rc = cudaDeviceGetAttribute(
+			&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+	if (rc != cudaSuccess)
+		return (int)rc;
+	most -= (int)own.sharedSizeBytes;
+	if (most < (int)shared_bytes)
+		return (int)cudaErrorInvalidValue;
 	return (int)cudaFuncSetAttribute(
-		*gt_kernels[dtype].interp,
-		cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared_bytes);
+		kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most);
 }
 
 int gt_kernel_run(enum gt_dtype dtype, const struct gt_kernel_args *args,
