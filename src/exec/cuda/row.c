@@ -23,13 +23,23 @@ enum {
 	 * all that PCIe carries.
 	 */
 	GT_CUDA_FAR_WORKERS = 8,
+	/*
+	 * Beside a program that computes, whose products wait for processors
+	 * that blocks hold: as many as NCCL takes.
+	 */
+	GT_CUDA_OVERLAP_WORKERS = 32,
 };
 
 uint32_t gt_cuda_row_blocks(const struct gt_engine *engine,
 			    const struct gt_plan_select *row)
 {
-	return gt_cuda_blocks_allowed(
-		engine, engine->config.best ? 0 : row->max_blocks);
+	uint32_t most = engine->config.best ? 0 : row->max_blocks;
+
+	if (engine->config.overlap && !engine->config.best &&
+	    engine->all_peers_reachable && !engine->stages_in_host &&
+	    (!most || most > GT_CUDA_OVERLAP_WORKERS))
+		most = GT_CUDA_OVERLAP_WORKERS;
+	return gt_cuda_blocks_allowed(engine, most);
 }
 
 /* How many workers fit, if each takes so many blocks? */
@@ -219,8 +229,8 @@ int gt_cuda_row_supported(const struct gt_engine *engine,
 	return *can == YES;
 }
 
-/* Find the row for these bytes, of those that GPUs can run over links. */
-static const struct gt_plan_select *gt_row_over_links(
+/* Find the row for these bytes, of those that GPUs can run through FIFOs. */
+static const struct gt_plan_select *gt_row_through_fifos(
 	const struct gt_engine *engine, enum gt_coll coll, uint64_t bytes)
 {
 	const struct gt_plan *plan = engine->plan;
@@ -238,18 +248,37 @@ static const struct gt_plan_select *gt_row_over_links(
 	return last;
 }
 
+/*
+ * Is a row sought that goes through FIFOs, whatever the one for these bytes
+ * says?  Who asks for more than the plan's row takes one only for that; and a
+ * mesh of large buffers, all of which pass one GPU, can only send them several
+ * times.
+ */
+static int gt_row_is_by_fifos(const struct gt_engine *engine, enum gt_coll coll,
+			      const struct gt_plan_select *row)
+{
+	if (!engine->all_peers_reachable || engine->config.best ||
+	    engine->config.overlap)
+		return 1;
+	return row && gt_choice_has_one_root(coll) &&
+	       engine->plan->nranks > 2 &&
+	       (row->protocol == GT_PROTOCOL_DIRECT ||
+		row->protocol == GT_PROTOCOL_CE);
+}
+
 const struct gt_plan_select *gt_cuda_row_of(const struct gt_engine *engine,
 					    const struct gt_exec_request *req)
 {
 	const struct gt_plan *plan = engine->plan;
 	uint64_t blocks = gt_coll_has_blocks(req->coll) ? plan->nranks : 1;
 	uint64_t bytes = req->count * blocks * gt_dtype_bytes(req->dtype);
-	const struct gt_plan_select *row =
-		engine->all_peers_reachable
-			? NULL
-			: gt_row_over_links(engine, req->coll, bytes);
+	const struct gt_plan_select *row = gt_plan_row(plan, req->coll, bytes);
+	const struct gt_plan_select *other =
+		gt_row_is_by_fifos(engine, req->coll, row)
+			? gt_row_through_fifos(engine, req->coll, bytes)
+			: NULL;
 
-	return row ? row : gt_plan_row(plan, req->coll, bytes);
+	return other ? other : row;
 }
 
 int gt_cuda_row_check(const struct gt_engine *engine,

@@ -231,12 +231,6 @@ static int gt_choice_packets_fit(const struct gt_engine *engine,
 	return gt_cuda_p2p_fits(engine, req, choice);
 }
 
-/* Does one rank's block go to all, or do all of them come to one? */
-static int gt_choice_has_one_root(enum gt_coll coll)
-{
-	return coll == GT_COLL_BROADCAST || coll == GT_COLL_REDUCE;
-}
-
 /* Say why a request cannot go through the host's memory; NULL: it can. */
 static const char *gt_choice_staged_fault(const struct gt_engine *engine,
 					  const struct gt_exec_request *req,
@@ -552,6 +546,10 @@ static void gt_choice_overlap(const struct gt_engine *engine,
 	    gt_choice_leaving_bytes(engine, req, choice) <=
 		    GT_CHOICE_OVERLAP_PACKET_BYTES)
 		return;
+	/* Copies would all pass one GPU, again for each rank. */
+	if (gt_choice_has_one_root(req->coll) && engine->plan->nranks > 2 &&
+	    gt_choice_ring(engine, req, choice))
+		return;
 	*choice = (struct gt_algo_choice){.algo = req->coll == GT_COLL_ALLREDUCE
 							  ? GT_ALGO_TWO_SHOT
 							  : GT_ALGO_ONE_SHOT,
@@ -571,7 +569,9 @@ int gt_cuda_may_use_fifos(const struct gt_engine *engine, enum gt_coll coll)
 	if (engine->stages_in_host && gt_coll_reduces(coll))
 		return 1;
 	if (!engine->config.best)
-		return !engine->config.overlap;
+		return !engine->config.overlap ||
+		       (engine->plan->nranks > 2 &&
+			gt_choice_has_one_root(coll));
 	return coll == GT_COLL_REDUCESCATTER ||
 	       (engine->plan->nranks > 2 &&
 		(coll == GT_COLL_ALLREDUCE || gt_choice_has_one_root(coll)));

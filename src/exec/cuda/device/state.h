@@ -240,6 +240,12 @@ static inline int gt_choice_is_p2p(const struct gt_algo_choice *choice)
 	return choice->protocol != GT_PROTOCOL_SIMPLE;
 }
 
+/* Does one rank's block go to all, or do all of them come to one? */
+static inline int gt_choice_has_one_root(enum gt_coll coll)
+{
+	return coll == GT_COLL_BROADCAST || coll == GT_COLL_REDUCE;
+}
+
 /*
  * Does it go by direct stores through scratch?  That is how ranks add up where
  * each has a part of the sum.
