@@ -27,10 +27,16 @@ struct gt_piece {
 	uint64_t first, count;
 };
 
+/* How many blocks of a piece does the engine's own buffer have room for? */
 static uint64_t gt_pieces_blocks(const struct gt_engine *engine,
 				 const struct gt_exec_request *req)
 {
-	return gt_coll_has_blocks(req->coll) ? engine->plan->nranks : 1;
+	/* Of what is fetched it holds inputs alone. */
+	int one =
+		engine->access == GT_CUDA_ACCESS_PULLED &&
+		(req->coll == GT_COLL_ALLGATHER || req->coll == GT_COLL_GATHER);
+
+	return gt_coll_has_blocks(req->coll) && !one ? engine->plan->nranks : 1;
 }
 
 /* A piece as a request in the engine's own buffers, in which it has no gaps. */
@@ -259,36 +265,115 @@ uint32_t gt_cuda_pieces_number(const struct gt_engine *engine,
 				 : 1;
 }
 
+static struct gt_piece gt_piece_of(const struct gt_engine *engine,
+				   const struct gt_exec_request *req,
+				   uint32_t k)
+{
+	struct gt_piece piece = {k * engine->piece_count, engine->piece_count};
+
+	if (piece.count > req->count - piece.first)
+		piece.count = req->count - piece.first;
+	return piece;
+}
+
+/* A rank's streams while it puts pieces: the caller's, and a lane beside it. */
+struct gt_lanes {
+	struct gt_engine *engine;
+	const struct gt_exec_request *req;
+	uint32_t rank, number; /* of pieces */
+	cudaStream_t streams[2];
+};
+
+static void gt_lane_take(const struct gt_lanes *lanes, uint32_t k)
+{
+	lanes->engine->lane = lanes->streams[1] ? k % 2 : 0;
+	lanes->engine->ranks[lanes->rank].stream =
+		lanes->streams[lanes->engine->lane];
+}
+
+/* Put the begin of a piece that copy engines fetch, or its end. */
+static cudaError_t gt_lane_fetch(const struct gt_lanes *lanes, uint32_t k,
+				 int begins)
+{
+	struct gt_piece piece = gt_piece_of(lanes->engine, lanes->req, k);
+	struct gt_exec_request part = *lanes->req;
+
+	gt_lane_take(lanes, k);
+	part.part_first = piece.first;
+	part.part_count = piece.count;
+	return (cudaError_t)(begins ? gt_cuda_ce_begin(lanes->engine, &part,
+						       lanes->rank)
+				    : gt_cuda_ce_end(lanes->engine, &part,
+						     lanes->rank));
+}
+
 /*
- * All ranks put pieces in the same order, and nothing of one waits for a later
- * one, so they end in whatever way streams share queues.
+ * The next piece's copies go on the wire before those that end this one, which
+ * wait for the other ranks meanwhile.
+ */
+static cudaError_t gt_lanes_fetch(const struct gt_lanes *lanes, uint32_t first,
+				  uint32_t end)
+{
+	cudaError_t rc = first ? cudaSuccess : gt_lane_fetch(lanes, 0, 1);
+
+	for (uint32_t k = first; rc == cudaSuccess && k < end; k++) {
+		if (k + 1 < lanes->number)
+			rc = gt_lane_fetch(lanes, k + 1, 1);
+		if (rc == cudaSuccess)
+			rc = gt_lane_fetch(lanes, k, 0);
+	}
+	return rc;
+}
+
+/* Put pieces, each of which ends what it begins. */
+static cudaError_t gt_lanes_enqueue(const struct gt_lanes *lanes,
+				    uint32_t first, uint32_t end)
+{
+	cudaError_t rc = cudaSuccess;
+
+	for (uint32_t k = first; rc == cudaSuccess && k < end; k++) {
+		struct gt_piece piece =
+			gt_piece_of(lanes->engine, lanes->req, k);
+
+		gt_lane_take(lanes, k);
+		rc = gt_piece_enqueue(lanes->engine, lanes->req, &piece,
+				      lanes->rank);
+	}
+	return rc;
+}
+
+/*
+ * All ranks put what pieces consist of in the same order, and nothing of it
+ * waits for what comes later, so they end in whatever way streams share queues.
  */
 int gt_cuda_pieces_enqueue(struct gt_engine *engine,
 			   const struct gt_exec_request *req, uint32_t rank,
 			   uint32_t first, uint32_t n)
 {
-	uint32_t number = gt_cuda_pieces_number(engine, req), k = first;
+	uint32_t number = gt_cuda_pieces_number(engine, req);
 	uint32_t end = n < number - first ? first + n : number;
 	struct gt_cuda_rank *me = &engine->ranks[rank];
-	int lanes = number > 1 && gt_pieces_have_lanes(engine);
-	cudaStream_t streams[2] = {me->stream, lanes ? me->second : NULL};
+	int two = number > 1 && gt_pieces_have_lanes(engine);
+	struct gt_lanes lanes = {
+		.engine = engine,
+		.req = req,
+		.rank = rank,
+		.number = number,
+		.streams = {me->stream, two ? me->second : NULL}};
 	cudaError_t rc = cudaSuccess;
 
-	if (lanes && !first)
-		rc = gt_lane_after(me, streams[1], streams[0]);
-	for (; rc == cudaSuccess && k < end; k++) {
-		struct gt_piece piece = {k * engine->piece_count,
-					 engine->piece_count};
-
-		if (piece.count > req->count - piece.first)
-			piece.count = req->count - piece.first;
-		engine->lane = lanes ? k % 2 : 0;
-		me->stream = streams[engine->lane];
-		rc = gt_piece_enqueue(engine, req, &piece, rank);
-	}
+	engine->shares_wire = two && gt_cuda_pulls(engine);
+	if (two && !first)
+		rc = gt_lane_after(me, lanes.streams[1], lanes.streams[0]);
+	if (engine->shares_wire && !first && rc == cudaSuccess)
+		rc = cudaEventRecord(me->wire, lanes.streams[0]);
+	if (rc == cudaSuccess)
+		rc = engine->shares_wire ? gt_lanes_fetch(&lanes, first, end)
+					 : gt_lanes_enqueue(&lanes, first, end);
 	engine->lane = 0;
-	me->stream = streams[0];
-	if (lanes && rc == cudaSuccess && end == number)
-		rc = gt_lane_after(me, streams[0], streams[1]);
+	engine->shares_wire = 0;
+	me->stream = lanes.streams[0];
+	if (two && rc == cudaSuccess && end == number)
+		rc = gt_lane_after(me, lanes.streams[0], lanes.streams[1]);
 	return (int)rc;
 }

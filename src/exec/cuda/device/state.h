@@ -98,6 +98,7 @@ struct gt_cuda_rank {
 	cudaStream_t side;   /* beside copy engines: it reduces, keeps the own
 			      block and moves heads */
 	cudaStream_t second; /* lane 1's; NULL: there are no lanes */
+	cudaEvent_t wire;    /* the copies between GPUs of the piece before */
 	cudaEvent_t done, reduced[GT_CUDA_CE_PIECES];
 	struct gt_cuda_detour *detour; /* p2p/detour.h; NULL: none yet */
 	struct gt_cuda_programs programs[GT_NCOLLS];
@@ -225,6 +226,7 @@ struct gt_engine {
 	 * half of what is reserved, so that one copies while the other waits.
 	 */
 	uint32_t lane;
+	int shares_wire; /* and copy between GPUs in turns */
 	struct gt_cuda_slicing slicing;
 	struct gt_layout layouts[GT_KERNEL_CHANNELS];
 	uint32_t nlanes;    /* of its collective */

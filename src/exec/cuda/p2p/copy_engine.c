@@ -132,6 +132,23 @@ static void gt_ce_after(struct gt_ce *at, cudaStream_t to, cudaStream_t from)
 		gt_ce_try(at, cudaStreamWaitEvent(to, at->me->done, 0));
 }
 
+/*
+ * Pieces in two lanes copy to and from others in turns: side by side each
+ * copy is slower than both one after the other.
+ */
+static void gt_ce_take_wire(struct gt_ce *at)
+{
+	if (at->engine->shares_wire && at->rc == cudaSuccess)
+		gt_ce_try(at,
+			  cudaStreamWaitEvent(at->me->stream, at->me->wire, 0));
+}
+
+static void gt_ce_leave_wire(struct gt_ce *at)
+{
+	if (at->engine->shares_wire && at->rc == cudaSuccess)
+		gt_ce_try(at, cudaEventRecord(at->me->wire, at->me->stream));
+}
+
 static struct gt_kernel_grid gt_ce_side(const struct gt_ce *at)
 {
 	return (struct gt_kernel_grid){.dtype = at->req->dtype,
@@ -271,6 +288,7 @@ static void gt_ce_pull(struct gt_ce *at, int sums)
 	const struct gt_p2p *flow = &at->flow;
 	uint64_t out = flow->out_stride * at->elem_bytes;
 
+	gt_ce_take_wire(at);
 	for (uint32_t i = 1; i < flow->nranks; i++) {
 		uint32_t s = gt_ce_peer(at, i);
 		const char *from = sums ? gt_ce_staged_output(at, s) + s * out
@@ -280,6 +298,7 @@ static void gt_ce_pull(struct gt_ce *at, int sums)
 			gt_ce_copy(at, at->output + s * out, from,
 				   gt_p2p_count(flow, s) * at->elem_bytes);
 	}
+	gt_ce_leave_wire(at);
 }
 
 /* Send blocks to those that get them, but for their first `head` bytes. */
@@ -311,8 +330,6 @@ static void gt_ce_blocks(struct gt_ce *at)
 	/* A branch without work would only collect edges of a graph. */
 	int beside = head || own;
 
-	if (gt_cuda_pulls(at->engine))
-		gt_ce_stage(at);
 	if (beside)
 		gt_ce_after(at, at->me->side, at->me->stream);
 	gt_ce_barrier(at, GT_CE_BEGIN, at->me->stream);
@@ -406,12 +423,13 @@ static void gt_ce_spread_all(struct gt_ce *at)
  * everywhere: the barrier at the end.  Nobody's output is written before it
  * has begun: it has sent something.
  */
-static void gt_ce_pipeline(struct gt_ce *at)
+static void gt_ce_add_up(struct gt_ce *at)
 {
 	uint32_t n = at->engine->choice.pieces, ranks = at->flow.nranks;
 	uint32_t last = gt_ce_peer(at, ranks - 1);
 
 	gt_ce_detour(at);
+	gt_ce_take_wire(at);
 	for (uint32_t i = 1; i < ranks - 1; i++) {
 		uint32_t d = gt_ce_peer(at, i);
 
@@ -424,22 +442,30 @@ static void gt_ce_pipeline(struct gt_ce *at)
 			gt_ce_try(at, cudaEventRecord(at->me->reduced[k],
 						      at->me->side));
 	}
-	if (at->flow.flags & GT_P2P_SPREAD && !gt_cuda_pulls(at->engine)) {
+	gt_ce_leave_wire(at);
+	if (!(at->flow.flags & GT_P2P_SPREAD) || gt_cuda_pulls(at->engine))
+		gt_ce_after(at, at->me->stream, at->me->side);
+}
+
+/* Bring the sums to all that get them. */
+static void gt_ce_hand_out(struct gt_ce *at)
+{
+	if (!(at->flow.flags & GT_P2P_SPREAD))
+		return;
+	if (!gt_cuda_pulls(at->engine)) {
 		gt_ce_spread_all(at);
 		return;
 	}
-	gt_ce_after(at, at->me->stream, at->me->side);
-	if (at->flow.flags & GT_P2P_SPREAD) {
-		gt_ce_barrier(at, GT_CE_SUMMED, at->me->stream);
-		gt_ce_pull(at, 1);
-	}
+	gt_ce_barrier(at, GT_CE_SUMMED, at->me->stream);
+	gt_ce_pull(at, 1);
 }
 
-int gt_cuda_ce_launch(const struct gt_engine *engine,
-		      const struct gt_exec_request *req, uint32_t rank)
+static struct gt_ce gt_ce_of(const struct gt_engine *engine,
+			     const struct gt_exec_request *req, uint32_t rank)
 {
 	struct gt_cuda_span span = gt_cuda_span_of(engine, req, rank, rank);
-	struct gt_ce at = {
+
+	return (struct gt_ce){
 		.engine = engine,
 		.req = req,
 		.me = &engine->ranks[rank],
@@ -451,9 +477,27 @@ int gt_cuda_ce_launch(const struct gt_engine *engine,
 						     rank, rank)
 				 : span.input,
 		.output = span.output};
+}
+
+int gt_cuda_ce_begin(const struct gt_engine *engine,
+		     const struct gt_exec_request *req, uint32_t rank)
+{
+	struct gt_ce at = gt_ce_of(engine, req, rank);
 
 	if (at.flow.flags & GT_P2P_REDUCE)
-		gt_ce_pipeline(&at);
+		gt_ce_add_up(&at);
+	else if (gt_cuda_pulls(engine))
+		gt_ce_stage(&at);
+	return (int)at.rc;
+}
+
+int gt_cuda_ce_end(const struct gt_engine *engine,
+		   const struct gt_exec_request *req, uint32_t rank)
+{
+	struct gt_ce at = gt_ce_of(engine, req, rank);
+
+	if (at.flow.flags & GT_P2P_REDUCE)
+		gt_ce_hand_out(&at);
 	else
 		gt_ce_blocks(&at);
 	if (gt_cuda_takes_detour(engine, req) && at.rc == cudaSuccess)
@@ -461,6 +505,14 @@ int gt_cuda_ce_launch(const struct gt_engine *engine,
 								  rank));
 	gt_ce_barrier(&at, GT_CE_END, at.me->stream);
 	return (int)at.rc;
+}
+
+int gt_cuda_ce_launch(const struct gt_engine *engine,
+		      const struct gt_exec_request *req, uint32_t rank)
+{
+	int rc = gt_cuda_ce_begin(engine, req, rank);
+
+	return rc ? rc : gt_cuda_ce_end(engine, req, rank);
 }
 
 /* Make the streams and events of a rank. */
@@ -478,6 +530,9 @@ static cudaError_t gt_ce_open(struct gt_cuda_rank *me, int lanes)
 	if (rc == cudaSuccess && lanes && !me->second)
 		rc = cudaStreamCreateWithPriority(&me->second,
 						  cudaStreamNonBlocking, first);
+	if (rc == cudaSuccess && lanes && !me->wire)
+		rc = cudaEventCreateWithFlags(&me->wire,
+					      cudaEventDisableTiming);
 	if (rc == cudaSuccess && !me->done)
 		rc = cudaEventCreateWithFlags(&me->done,
 					      cudaEventDisableTiming);
@@ -543,6 +598,8 @@ void gt_cuda_ce_release(struct gt_engine *engine)
 		struct gt_cuda_rank *me = &engine->ranks[r];
 
 		cudaSetDevice(me->device);
+		if (me->wire)
+			cudaEventDestroy(me->wire);
 		if (me->done)
 			cudaEventDestroy(me->done);
 		for (int k = 0; k < GT_CUDA_CE_PIECES; k++)

@@ -139,9 +139,16 @@ int gt_cuda_ce_need(struct gt_engine *engine, const struct gt_exec_request *req,
 		    struct gt_err *err);
 void gt_cuda_ce_release(struct gt_engine *engine);
 
-/* Put one rank's part on its streams; a cudaError_t. */
+/*
+ * Put one rank's part on its streams; a cudaError_t.  Its begin is what others
+ * do not wait for yet; what comes on the stream may overtake the rest of it.
+ */
 int gt_cuda_ce_launch(const struct gt_engine *engine,
 		      const struct gt_exec_request *req, uint32_t rank);
+int gt_cuda_ce_begin(const struct gt_engine *engine,
+		     const struct gt_exec_request *req, uint32_t rank);
+int gt_cuda_ce_end(const struct gt_engine *engine,
+		   const struct gt_exec_request *req, uint32_t rank);
 
 /*
  * scratch_reduce.c: reductions by direct stores.  Each rank stores its blocks
