@@ -86,23 +86,34 @@ enum {
 };
 
 /*
- * Thresholds for GPUs that do not reach each other, whose bytes all go out to
- * the host's memory and in again.  They are REASONED, not measured, from what 2
- * H200 did with peer access off: a prototype of packets in one shot took 8.4 us
- * for 64 KiB, 21 for 256 KiB and 70 for 1 MiB, as half of them are flags; rings
- * through shared memory 29.4, 50.4 for 1 MiB, 146 for 4 MiB and 542 for 16 MiB;
- * copies out and in at once carry 35.6 GB/s, so 16 MiB are 471 us, and a staged
- * operation takes some 50 us to begin and to end.
+ * For GPUs that do not reach each other, whose bytes all go out to the host's
+ * memory and in again: so many bytes leave a GPU as packets, counted without
+ * their flags, and so many of a block go around a ring, if the plan has one.
+ * Where these meet on two H200 with peer access off, in us: all-reduce of 16
+ * MiB by copies 629, NCCL's ring 550, of 64 MiB 1633 and 2161; broadcast of 1
+ * and 64 MiB by copies 72 and 1405, NCCL's ring 37 and 1355, reduce of 4 MiB by
+ * a ring 96, of 16 MiB by copies 547; all-gather of 1 MiB by packets 41, of 4
+ * and 64 MiB by copies 120 and 877, reduce-scatter of 4 and 16 MiB by a ring 93
+ * and 335, of 64 MiB by copies 931; gather of 1 MiB by packets 25, of 4 MiB by
+ * copies 105.
  */
+static const struct gt_staged_limits {
+	uint64_t packet_bytes, ring_bytes;
+} gt_staged_limits[GT_NCOLLS] = {
+	[GT_COLL_ALLREDUCE] = {384 << 10, 24 << 20},
+	[GT_COLL_ALLGATHER] = {512 << 10, 6 << 20},
+	[GT_COLL_REDUCESCATTER] = {384 << 10, 8 << 20},
+	[GT_COLL_BROADCAST] = {512 << 10, 128 << 20},
+	[GT_COLL_REDUCE] = {384 << 10, 128 << 20},
+	[GT_COLL_ALLTOALL] = {768 << 10, 0},
+	[GT_COLL_SENDRECV] = {768 << 10, 0},
+	[GT_COLL_GATHER] = {2 << 20, 0},
+	[GT_COLL_SCATTER] = {2 << 20, 0},
+};
+
 enum {
-	/* So many bytes leave a GPU as packets, counted without their flags. */
-	GT_STAGED_PACKET_BYTES = 384 << 10,
-	/* Two shots save more than so many of them, or one is taken. */
+	/* Two shots save more than so many bytes, or one is taken. */
 	GT_STAGED_TRIP_BYTES = 64 << 10,
-	/* What only moves has no ring that is worth it: longer as packets. */
-	GT_STAGED_MOVE_BYTES = 768 << 10,
-	/* So many bytes of a sum go around a ring, if the plan has one. */
-	GT_STAGED_RING_BYTES = 8 << 20,
 	GT_STAGED_BLOCKS = 16, /* that add up beside the copies, of each lane */
 	GT_STAGED_LANES = 2,
 };
@@ -379,9 +390,8 @@ static int gt_choice_try(const struct gt_engine *engine,
 }
 
 /*
- * Choose for GPUs that do not reach each other: packets, a ring for sums in
- * between, and copy engines for the rest; packets in parts where nothing else
- * can.
+ * Choose for GPUs that do not reach each other: packets, a ring in between, and
+ * copy engines for the rest; packets in parts where nothing else can.
  */
 static void gt_choice_staged(const struct gt_engine *engine,
 			     const struct gt_exec_request *req,
@@ -393,8 +403,7 @@ static void gt_choice_staged(const struct gt_engine *engine,
 	enum gt_algo two = sums ? GT_ALGO_TWO_SHOT : GT_ALGO_ONE_SHOT;
 	/* One shot sends everything to everybody, two shots twice a part. */
 	uint64_t one = bytes * (n - 1);
-	uint64_t most = gt_coll_reduces(req->coll) ? GT_STAGED_PACKET_BYTES
-						   : GT_STAGED_MOVE_BYTES;
+	struct gt_staged_limits most = gt_staged_limits[req->coll];
 
 	*choice = (struct gt_algo_choice){.algo = GT_ALGO_ONE_SHOT,
 					  .protocol = GT_PROTOCOL_LL};
@@ -402,10 +411,9 @@ static void gt_choice_staged(const struct gt_engine *engine,
 		choice->algo = GT_ALGO_TWO_SHOT;
 		one = one * 2 / n;
 	}
-	if (one <= most && gt_cuda_p2p_fits(engine, req, choice))
+	if (one <= most.packet_bytes && gt_cuda_p2p_fits(engine, req, choice))
 		return;
-	if (gt_coll_reduces(req->coll) && bytes <= GT_STAGED_RING_BYTES &&
-	    gt_choice_ring(engine, req, choice))
+	if (bytes <= most.ring_bytes && gt_choice_ring(engine, req, choice))
 		return;
 	if (!gt_choice_try(engine, req, two, GT_PROTOCOL_CE, choice))
 		gt_choice_try(engine, req, two, GT_PROTOCOL_LL, choice);
@@ -565,8 +573,8 @@ int gt_cuda_may_use_fifos(const struct gt_engine *engine, enum gt_coll coll)
 {
 	if (!engine->all_peers_reachable || engine->plan->nranks > GT_P2P_RANKS)
 		return 1;
-	/* Sums that are no packets go so, whatever is asked for. */
-	if (engine->stages_in_host && gt_coll_reduces(coll))
+	/* What is too large for packets may go so, whatever is asked for. */
+	if (engine->stages_in_host && gt_staged_limits[coll].ring_bytes)
 		return 1;
 	if (!engine->config.best)
 		return !engine->config.overlap ||
