@@ -136,6 +136,8 @@ def torch_rank(rank, ranks, port):
 def cupy_rank(rank, ranks, port):
     import cupy
     from cupyx.distributed import NCCLBackend
+    # Its store is a process of its own, which only a fork can begin.
+    multiprocessing.set_start_method("fork", force=True)
     cupy.cuda.Device(rank % cupy.cuda.runtime.getDeviceCount()).use()
     comm = NCCLBackend(ranks, rank, host="127.0.0.1", port=port)
     for dtype in ("int32", "int64", "float32", "float64", "float16"):

@@ -90,7 +90,7 @@ in_turns() { # FOLDER RANKS OPTION...
 	plan_of "$ranks" || return
 	"$here/vs-self" "$@" -e 1G -t 420 -C "$GTOPO_COMMIT" \
 		"$out/plan$ranks.json" "$library:best" "$library" \
-		"$library:invariant" ${BEFORE:+"$BEFORE:best"} \
+		"$library:best+invariant" ${BEFORE:+"$BEFORE:best"} \
 		>"$folder/self.json"
 	local status=$?
 	table "$folder/self.json"
