@@ -3,8 +3,8 @@
     fault_rank.py LIBRARY RANK FAULT PIPE
 
 faults.py starts it.  The library is called through ctypes and CUDA by its
-driver, so no framework is there whose watchdog could speak: what is told is what
-the library lets a program know.  GTOPO_LIBCUDA names another driver than CUDA's.
+driver, so there is no framework whose watchdog could speak: what is told is
+what the library lets a program know.  GTOPO_LIBCUDA names another driver.
 
 Lines on PIPE are WORD, CLOCK_MONOTONIC in ns and text, between tabs: `id`,
 `ready` (it has worked for a while), `wrong` (a result that was handed out as
@@ -255,7 +255,11 @@ def main():
     path, rank, fault, pipe = sys.argv[1:]
     me = Rank(path, int(rank), fault, int(pipe))
     me.meet(input_lines())
-    me.work()
+    try:
+        me.work()
+    except RuntimeError as why:
+        print(why, file=sys.stderr)
+        me.end(str(why))
 
 
 if __name__ == "__main__":

@@ -5,11 +5,12 @@
 GTOPO is the program, NCCL and FACE are the two libnccl.so.2, PLAN2 and PLAN4
 rings of so many ranks, LOGS a folder for what all processes print.  The tables
 go to standard output.  FAULTS are those to try (all), FAULT_SECONDS is how long
-words are waited for (15), RUNS how often each job goes on (3); FAULT_DEVICE=host
-has the program's ranks on CPUs.  Status 1 when gtopo did not say what it should
-have said.
+words are waited for (15), RUNS how often each job goes on (3), and with
+FAULT_DEVICE=host the program's ranks are on CPUs.  Status 1 when gtopo did not
+say what it should have said.
 """
 
+import ctypes
 import os
 import queue
 import re
@@ -25,12 +26,13 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 LIMIT_S = float(os.environ.get("FAULT_SECONDS", "15"))
 RUNS = int(os.environ.get("RUNS", "3"))
 DEVICE = os.environ.get("FAULT_DEVICE", "cuda")
-START_S, END_S = 60, 10
-# What `gtopo run` does: its first size ends soon, its last one never.
+START_S, STARTING_S, END_S = 45, 10, 10
+# What `gtopo run` does: the first size is over soon, all of them not before the
+# fault is noticed.
 SIZES = {"cuda": ("1M", "1G", "2000"), "host": ("4K", "16M", "2000")}
 TIMEOUT = "10s"
-# The rows that each fault makes, with words that gtopo's library and its program
-# must have; None: it may say nothing.
+# The rows that each fault makes, with words that gtopo's library and then the
+# program must have; None: it may say nothing.
 FAULTS = {
     "kill": (("kill -9 of rank 1", "process 1.*; exit", "process 1"),),
     "stop": (("SIGSTOP of rank 1", None, "(process|rank) 1"),),
@@ -179,12 +181,11 @@ def listen(rank, begin, limit_s=LIMIT_S):
     if got:
         return cell(wrong + got[2], lasted(begin, got[1]),
                     how_ended(rank, begin))
-    if wrong:
-        return cell(wrong, lasted(begin, when), "goes on")
-    status = rank.wait(now() + 10**8)
-    if status is not None:
-        return cell("nothing", lasted(begin, now()), f"exit {status}")
-    return None
+    if now() < until:  # it has closed its pipe, as it does when it ends
+        when = now()
+        status = rank.wait(when + END_S * 10**9)
+        return cell(wrong or "nothing", lasted(begin, when), f"exit {status}")
+    return cell(wrong, lasted(begin, when), "goes on") if wrong else None
 
 
 def strike(ranks, fault):
@@ -307,9 +308,10 @@ class Job:
             line for p in self.processes for line in p.said()
             if "is for" not in line))
 
-    def cell(self, begin):
+    def cell(self, begin, more_s=0):
         """What process 0 said and how it ended, since then."""
-        status = self.processes[0].wait(begin + int(LIMIT_S * 1e9))
+        until = begin + int((LIMIT_S + more_s) * 1e9)
+        status = self.processes[0].wait(until)
         after = lasted(begin, now())
         if status is None:
             return NOTHING
@@ -348,12 +350,12 @@ def run_hit(options, fault, logs):
 def run_begun(options, fault, logs, other=None, interrupt_s=None):
     """The fault is there from the start, or an interrupt some time later."""
     job = Job(f"run.{fault}", logs, 2, options, other)
-    begin = job.begin
     try:
-        if interrupt_s:
-            time.sleep(interrupt_s)
-            begin = now()
-            job.processes[0].process.send_signal(signal.SIGINT)
+        if not interrupt_s:
+            return job.cell(job.begin, STARTING_S)
+        time.sleep(interrupt_s)
+        begin = now()
+        job.processes[0].process.send_signal(signal.SIGINT)
         return job.cell(begin)
     finally:
         job.kill()
@@ -405,7 +407,8 @@ def all_right(job, victim):
     for process in left:
         process.process.send_signal(signal.SIGINT)
     for process in left:
-        while (got := process.next(now() + START_S * 10**9)) and got[1]:
+        while (got := process.next(now() + END_S * 10**9)) and \
+                got[1] is not None:
             if "elements wrong" in got[1]:
                 return ", 0 elements wrong" in got[1]
     return False
@@ -439,14 +442,13 @@ def going_row(gtopo, plan, procs, victim, logs):
     for column in zip(*times):
         row += f" {1e3 * statistics.median_low(column):.0f}, " \
                f"{1e3 * max(column):.0f} |"
-    print(row, flush=True)
+    print(row if times else row + " - | - |", flush=True)
     return len(times) == RUNS
 
 
 # The tables.
 
 def version(library):
-    import ctypes
     number = ctypes.c_int()
     ctypes.CDLL(library).ncclGetVersion(ctypes.byref(number))
     number = number.value
@@ -465,7 +467,8 @@ def missing(row, face, run):
 
 
 def fault_table(gtopo, nccl, face, plan, logs):
-    print(f"| Fault | NCCL {version(nccl)} | gtopo's libnccl.so.2 | gtopo run |")
+    print(f"| Fault | NCCL {version(nccl)} | gtopo's libnccl.so.2 "
+          "| gtopo run |")
     print("|---|---|---|---|", flush=True)
     lacks = []
     for fault in os.environ.get("FAULTS", " ".join(FAULTS)).split():

@@ -22,7 +22,8 @@ gtopo=${GTOPO:-$here/gtopo}
 face=$(dirname "$gtopo")/libnccl.so.2
 dgx=$here/dgx-h100.xml
 [ -f "$dgx" ] || dgx=${GTOPO_SRC:-$here/../..}/share/xml/dgx-h100.xml
-machine=$(nvidia-smi -L | sed -n '1s/.*: NVIDIA \([^ ]*\).*/\1/p' | tr A-Z a-z)
+gpu=$(nvidia-smi -L | sed -n '1s/.*: \(.*\) (UUID.*/\1/p')
+machine=$(sed 's/NVIDIA //; s/ .*//' <<<"$gpu" | tr A-Z a-z)
 commit=${GTOPO_COMMIT:-$(cat "$here/commit" 2>/dev/null)}
 table=$out/${machine}x$gpus-${commit:-unknown}.faults.md
 command -v python3 >/dev/null || { echo "no python3 here"; exit 77; }
@@ -57,14 +58,13 @@ done
 	cat <<END
 # When something fails on GPUs
 
-$(nvidia-smi -L | sed -n '1s/.*: \(.*\) (UUID.*/\1/p'), gtopo ${commit:-unknown}. \
-Two processes with a GPU each all-reduce 1 MiB
-of float without end, and check each result. What rank 0 hears after rank 1's
-fault, how long after it, and how its process ends that calls ncclCommAbort and
-exit(1) then. The libraries are called through ctypes, with no framework and no
-watchdog of one: a program polls ncclCommGetAsyncError and its stream. The last
-column is \`gtopo run --timeout 10s\` with two processes. Written by
-\`tests/gpu/faults.sh\`.
+Measured on $gpus $gpu, gtopo ${commit:-unknown}. Two processes with a GPU each
+all-reduce 1 MiB of float without end, and check each result. What rank 0 hears
+after rank 1's fault, how long after it, and how its process ends that calls
+ncclCommAbort and exit(1) then. The libraries are called through ctypes, with no
+framework and no watchdog of one: the process polls ncclCommGetAsyncError and
+its stream. The last column is \`gtopo run --timeout 10s\` with two processes.
+Written by \`tests/gpu/faults.sh\`.
 
 END
 	timeout -k 5 450 python3 "$here/faults.py" "$gtopo" "$nccl" "$face" \
