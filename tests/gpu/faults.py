@@ -7,7 +7,7 @@ rings of so many ranks, LOGS a folder for what all processes print.  The tables
 go to standard output.  FAULTS are those to try (all), FAULT_SECONDS is how long
 words are waited for (15), RUNS how often each job goes on (3), and with
 FAULT_DEVICE=host the program's ranks are on CPUs.  Status 1 when gtopo did not
-say what it should have said.
+say what it should have said, or NCCL did not start.
 """
 
 import ctypes
@@ -455,10 +455,10 @@ def version(library):
     return f"{number // 10000}.{number // 100 % 100}.{number % 100}"
 
 
-def missing(row, face, run):
-    """What gtopo should have said and did not."""
+def missing(row, nccl, face, run):
+    """What gtopo should have said and did not, or what there is no NCCL for."""
     name, face_words, run_words = row
-    lacks = []
+    lacks = [f"{name}, NCCL: {nccl}"] if "did not start" in nccl else []
     if face_words and not re.search(face_words, face):
         lacks.append(f"{name}, libnccl.so.2: {face}")
     if not re.search(rf"{run_words}.*, exit [23] after", run):
@@ -477,7 +477,7 @@ def fault_table(gtopo, nccl, face, plan, logs):
                    run_cells(gtopo, plan, fault, logs))
         for row, *cells in zip(*columns):
             print(f"| {row[0]} | " + " | ".join(cells) + " |", flush=True)
-            lacks += missing(row, *cells[1:])
+            lacks += missing(row, *cells)
     return lacks
 
 

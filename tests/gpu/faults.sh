@@ -10,7 +10,8 @@
 # PyTorch's, else the machine's, or the libnccl.so.2 that NCCL_LIBRARY names;
 # and gtopo, libnccl.so.2 and dgx-h100.xml beside this file or in the trees of
 # GTOPO and GTOPO_SRC.  faults.py says what else can be set.  Status: 1 when
-# gtopo did not say what it should have said, 77 where something is missing.
+# gtopo did not say what it should have said or NCCL did not start, 77 where
+# something is missing.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 [ $# -eq 1 ] || { sed -n '2,/^set -u/s/^# \{0,1\}//p' "$0"; exit 2; }

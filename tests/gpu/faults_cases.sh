@@ -89,5 +89,8 @@ MUTE_COUNT=1 FAULTS=count RUNS=0 NCCL_LIBRARY=$mute \
 	"${faults[@]}" "$tmp/r" >"$tmp/out" 2>&1
 has "a library that crashes" "rank 1 calls another" \
 	'\| `nothing`, [0-9]+ ms; exit -6 \|'
+is "a library that does not start" 1 'NCCL: did not start: .*ncclGetUniqueId' \
+	env TMPDIR="$tmp/none" FAULTS=kill RUNS=0 NCCL_LIBRARY="$mute" \
+	"${faults[@]}" "$tmp/r"
 verdict "nothing is left" "$(pgrep -f "fault_rank.py $root|$tmp/r/faults/plan")"
 tap_end
