@@ -251,3 +251,14 @@ for one in b c; do
 done
 row "hosts 1 and 2 reach host 0, but not each other"
 random_kills "${RUNS:-100}"
+cat <<'END'
+
+## On GPUs, beside NCCL
+
+`tests/gpu/faults.sh` lets one of two ranks on two GPUs be killed, stopped, end,
+call another count or nothing more, and tells what the other one hears of it
+from NCCL, from gtopo's `libnccl.so.2` and in `gtopo run`, how long after, and
+how its process ends; and how long 4 ranks on the GPUs take to go on without one
+of their processes. It has not run on GPUs yet: its tables will be
+`bench/results/MACHINE-COMMIT.faults.md`.
+END

@@ -2,7 +2,20 @@
 # HACKING.md says how to run it on a machine that has only the binaries.
 check_PROGRAMS += %D%/xid
 %C%_xid_LDADD = -ldl
-cli_tests += %D%/xid_cases.sh
+cli_tests += %D%/faults_cases.sh %D%/xid_cases.sh
+
+# What stands for CUDA's driver and for NCCL where neither is: faults_cases.sh.
+check_DATA += %D%/libmute_nccl.so %D%/libsimdriver.so
+simulated_library = $(AM_V_CC)$(MKDIR_P) %D% && $(CC) -std=c17 -D_GNU_SOURCE \
+	-I$(top_srcdir)/src -I$(top_srcdir)/tests -O2 -g -fPIC -shared \
+	-pthread -o $@
+%D%/libmute_nccl.so: %D%/mute_nccl.c
+	$(simulated_library) $(top_srcdir)/%D%/mute_nccl.c -ldl
+%D%/libsimdriver.so: %D%/simdriver.c tests/nccl/simcuda.c tests/nccl/simcuda.h
+	$(simulated_library) $(top_srcdir)/%D%/simdriver.c \
+		$(top_srcdir)/tests/nccl/simcuda.c
+MOSTLYCLEANFILES += %D%/libmute_nccl.so %D%/libsimdriver.so
+
 if HAVE_CUDA
 check_PROGRAMS += %D%/face %D%/library %D%/matrix
 %C%_library_SOURCES = %D%/library.c %D%/library.h %D%/library_fault.c \
@@ -29,7 +42,8 @@ gpu-bundle: all $(gpu_programs)
 
 EXTRA_DIST += %D%/run.sh %D%/blocks.sh %D%/bundle.sh %D%/clients.py \
 	%D%/clients.sh \
-	%D%/face_torch.py %D%/frame.sh \
+	%D%/face_torch.py %D%/fault_rank.py %D%/faults.py %D%/faults.sh \
+	%D%/faults_cases.sh %D%/frame.sh \
 	%D%/library.sh %D%/machine.sh %D%/machine_cases.sh \
-	%D%/process.sh %D%/processes.sh %D%/race.sh %D%/shared.sh \
-	%D%/staged.sh %D%/verbs.sh %D%/xid.sh %D%/xid_cases.sh
+	%D%/mute_nccl.c %D%/process.sh %D%/processes.sh %D%/race.sh %D%/shared.sh \
+	%D%/simdriver.c %D%/staged.sh %D%/verbs.sh %D%/xid.sh %D%/xid_cases.sh
