@@ -21,6 +21,7 @@ import time
 
 SKIP = 77
 TIMES = 20
+ROW = 20  # operations, one after another or in a graph
 SIZES = (1 << 10, 1 << 16, 1 << 20, 1 << 24)
 WIDTH, STEPS = 256, 5
 
@@ -34,13 +35,14 @@ def near(name, number):
     print("near", name, repr(float(number)), flush=True)
 
 
-def timed(name, once, done, tell):
+def timed(name, once, done, tell, parts=1):
+    """What one takes alone until it is done, or one of a row's parts."""
     times = []
     for _ in range(TIMES):
         begin = time.perf_counter()
         once()
         done()
-        times.append((time.perf_counter() - begin) * 1e6)
+        times.append((time.perf_counter() - begin) * 1e6 / parts)
     if tell:
         print("time", name, f"{statistics.median(times[1:]):.1f}", flush=True)
 
@@ -71,8 +73,24 @@ def torch_collectives(torch, dist, rank, ranks, device):
               swapped.cpu().numpy().tobytes())
     for size in SIZES:
         data = torch.ones(size // 2, dtype=torch.bfloat16, device=device)
-        timed(f"all_reduce-bf16-{size}", lambda: dist.all_reduce(data),
-              torch.cuda.synchronize, not rank)
+        name = f"all_reduce-bf16-{size}"
+
+        def row():
+            for _ in range(ROW):
+                dist.all_reduce(data)
+
+        timed(name, lambda: dist.all_reduce(data), torch.cuda.synchronize,
+              not rank)
+        timed(name + "-row", row, torch.cuda.synchronize, not rank, ROW)
+        timed(name + "-graph", torch_graph(torch, row).replay,
+              torch.cuda.synchronize, not rank, ROW)
+
+
+def torch_graph(torch, body):
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        body()
+    return graph
 
 
 def torch_plain(torch, device):
