@@ -194,11 +194,18 @@ static uint32_t rail_at(const struct by_rails *b, uint32_t pair, uint32_t part)
 	return r;
 }
 
-static int set_channels(const struct by_rails *b, struct gt_proposal *proposal)
+/*
+ * A channel a part; of whole blocks two, as each begins with another peer
+ * (search/flow/shape.c) and a rank's links are its switch's and its rail's.
+ */
+static int set_channels(const struct by_rails *b, uint32_t limit,
+			struct gt_proposal *proposal)
 {
 	uint32_t parts = b->schedule->parts, n = b->rails->n;
 	struct gt_arena *arena = b->args->arena;
 
+	if (parts == 1 && limit > 1)
+		parts = 2;
 	proposal->channels =
 		gt_arena_array(arena, parts, sizeof(*proposal->channels));
 	if (!proposal->channels)
@@ -261,7 +268,7 @@ int gt_flow_by_rails(const struct gt_shape_args *args, uint32_t limit,
 	if (!rc && set_paths(&b))
 		rc = GT_ESYS;
 	if (!rc)
-		rc = set_channels(&b, &found);
+		rc = set_channels(&b, limit, &found);
 	if (rc == GT_ESYS)
 		return gt_err_nomem(err);
 	if (rc)

@@ -1,7 +1,8 @@
 /*
- * A schedule at once: all blocks over all rails alike, which fills no rail more
- * than it must; then, where that is too much for some GPU's links to its
- * switch, parts are moved off the row that is full longest.
+ * A schedule at once: whole blocks over the senders' rails, or the receivers',
+ * if that is as good as can be.  Else all blocks over all rails alike, which
+ * fills no rail more than it must; then, where that is too much for some GPU's
+ * links to its switch, parts are moved off the row that is full longest.
  */
 #include "search/rails/rails.h"
 
@@ -200,7 +201,11 @@ static void share_alike(const struct planner *p, uint32_t a, uint32_t b,
 	}
 }
 
-static void begin_pair(struct planner *p, uint32_t from, uint32_t to)
+/* Whose rail a block takes to begin with. */
+enum whose { SENDERS, RECEIVERS, ALL };
+
+static void begin_pair(struct planner *p, enum whose whose, uint32_t from,
+		       uint32_t to)
 {
 	const struct gt_rails *m = p->m;
 	uint32_t pair = from * m->n + to;
@@ -215,7 +220,10 @@ static void begin_pair(struct planner *p, uint32_t from, uint32_t to)
 		p->s->full[down] += bytes * p->each[down];
 		return;
 	}
-	share_alike(p, m->node[from], m->node[to], from + to, share);
+	if (whose == ALL)
+		share_alike(p, m->node[from], m->node[to], from + to, share);
+	else
+		share[m->own[whose == SENDERS ? from : to]] = 1;
 	for (uint32_t r = 0; r < m->nrails; r++)
 		if (share[r])
 			add_load(p, pair, r, bytes * share[r] / p->s->parts);
@@ -234,21 +242,44 @@ static uint32_t count_parts(const struct planner *p)
 	return m->nrails * (times ? times : 1);
 }
 
-static void begin(struct planner *p)
+static void begin_by(struct planner *p, enum whose whose)
 {
 	const struct gt_rails *m = p->m;
-	struct gt_rails_schedule *s = p->s;
 
-	find_bound(p);
-	s->parts = count_parts(p);
-	memset(s->share, 0, (size_t)m->n * m->n * m->nrails);
-	memset(s->full, 0, m->nrows * sizeof(*s->full));
-	for (uint32_t i = 0; i < m->nrows; i++)
-		p->each[i] = 1 / (m->gbs[i] * s->bound_ns);
+	p->s->parts = whose == ALL ? count_parts(p) : 1;
+	memset(p->s->share, 0, (size_t)m->n * m->n * m->nrails);
+	memset(p->s->full, 0, m->nrows * sizeof(*p->s->full));
 	for (uint32_t i = 0; i < m->n; i++)
 		for (uint32_t k = 0; k < m->n; k++)
 			if (i != k && p->bytes[i * m->n + k])
-				begin_pair(p, i, k);
+				begin_pair(p, whose, i, k);
+}
+
+/* How full the row is that is full longest. */
+static double fullest(const struct planner *p)
+{
+	double most = 0;
+
+	for (uint32_t i = 0; i < p->m->nrows; i++)
+		if (p->s->full[i] > most)
+			most = p->s->full[i];
+	return most;
+}
+
+/* Whole blocks over one rank's rail each have fewer hops, if they fit. */
+static void begin(struct planner *p)
+{
+	const struct gt_rails *m = p->m;
+
+	find_bound(p);
+	for (uint32_t i = 0; i < m->nrows; i++)
+		p->each[i] = 1 / (m->gbs[i] * p->s->bound_ns);
+	for (enum whose w = SENDERS; w < ALL && m->nrails == m->each; w++) {
+		begin_by(p, w);
+		if (fullest(p) < enough)
+			return;
+	}
+	begin_by(p, ALL);
 }
 
 /* ---- moves -------------------------------------------------------------- */
@@ -416,14 +447,10 @@ void gt_rails_plan(const struct gt_rails *m, const uint64_t *bytes,
 		   struct gt_rails_schedule *schedule)
 {
 	struct planner p = {.m = m, .bytes = bytes, .s = schedule};
-	double most = 0;
 
 	begin(&p);
 	while (relieve_all(&p))
 		;
-	for (uint32_t i = 0; i < m->nrows; i++)
-		if (schedule->full[i] > most)
-			most = schedule->full[i];
-	schedule->ns = most * schedule->bound_ns;
+	schedule->ns = fullest(&p) * schedule->bound_ns;
 	use_few_parts(&p);
 }

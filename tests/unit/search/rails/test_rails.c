@@ -358,13 +358,43 @@ static void test_paths(void **state)
 	close_machine(&m);
 }
 
+/* Blocks stay whole on the senders' rails if that is as good as can be. */
+static void test_whole(void **state)
+{
+	uint32_t n, nrails;
+	uint64_t *bytes;
+	struct machine m;
+
+	(void)state;
+	open_machine(&m, &kinds[0], 4);
+	n = m.rails->n;
+	nrails = m.rails->nrails;
+	bytes = gt_arena_array(m.arena, (size_t)n * n, sizeof(*bytes));
+	assert_non_null(bytes);
+	for (uint32_t i = 0; i < n * n; i++)
+		bytes[i] = 1 + i % n;
+	gt_rails_plan(m.rails, bytes, m.schedule);
+	assert_int_equal(m.schedule->parts, 1);
+	assert_int_equal(m.schedule->share[(3 * n + 20) * nrails + 3], 1);
+	/* What one sender has more of than others does not fit its rail. */
+	bytes[3 * n + 20] = 1000;
+	gt_rails_plan(m.rails, bytes, m.schedule);
+	assert_true(m.schedule->parts > 1);
+	/* Of as much for each receiver the receivers' rails are full alike. */
+	for (uint32_t i = 0; i < n * n; i++)
+		bytes[i] = 1 + i / n;
+	gt_rails_plan(m.rails, bytes, m.schedule);
+	assert_int_equal(m.schedule->parts, 1);
+	assert_int_equal(m.schedule->share[(3 * n + 20) * nrails + 4], 1);
+	close_machine(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_random),
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_faults),
-		cmocka_unit_test(test_paths),
+		cmocka_unit_test(test_random), cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_faults), cmocka_unit_test(test_paths),
+		cmocka_unit_test(test_whole),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
