@@ -17,6 +17,7 @@ include src/search/nccl/local.mk
 include src/search/pick/local.mk
 include src/search/planner/local.mk
 include src/search/problem/local.mk
+include src/search/rails/local.mk
 include src/search/ring/local.mk
 include src/search/tree/local.mk
 include src/search/uneven/local.mk

@@ -81,7 +81,14 @@ to which the demand is rounded up"
 		echo
 	done >sixteen
 	gtopo search --demand sixteen -o plan.json "$xml/2x-dgx-h100.xml"
-	gtopo verify plan.json | grep -q ', proven'
+	gtopo verify plan.json | grep -q ': optimal, proven'
+	# Each block goes over all eight rails, in equal parts.
+	run_split gtopo search -v --demand sixteen "$xml/2x-dgx-h100.xml"
+	[[ $err == *" in 8 channels"*", 772 flows tried in 0 rounds, "* ]]
+	run_split gtopo run --plan plan.json --device host -b 16001 -e 16001 \
+		-n 1 -w 0
+	want 0 ""
+	[[ $out == *"# Out of bounds values : 0 OK"* ]]
 	run_split gtopo search --nodes 16 --demand sixteen "$xml/dgx-h100.xml"
 	want 2 "gtopo search: --demand is for one machine, or up to 64 GPUs"
 }

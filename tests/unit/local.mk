@@ -55,6 +55,7 @@ unit_tests += \
 	%D%/search/pick/test_pick \
 	%D%/search/pick/test_several \
 	%D%/search/problem/test_flat_cluster \
+	%D%/search/rails/test_rails \
 	%D%/search/ring/test_relays \
 	%D%/search/ring/test_ring \
 	%D%/search/ring/test_ring_table \
@@ -123,6 +124,7 @@ EXTRA_DIST += \
 	%D%/search/cluster/cluster_plan.h \
 	%D%/search/cluster/small_cluster.h \
 	%D%/search/every_cut.h \
+	%D%/search/experts.h \
 	%D%/search/fabrics.h \
 	%D%/search/known_bounds.h \
 	%D%/test.h

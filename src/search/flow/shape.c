@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "plan/ir/demand.h"
+#include "search/flow/by_rails.h"
 #include "search/flow/paths.h"
 #include "search/graph/graph.h"
 #include "search/problem/fabric.h"
@@ -19,6 +20,11 @@
 
 /* Channels when nobody asked for fewer: each costs FIFOs and workers. */
 enum { GT_FLOW_CHANNELS = 48 };
+
+static uint32_t gt_flow_limit(const struct gt_shape_args *args)
+{
+	return args->max_channels ? args->max_channels : GT_FLOW_CHANNELS;
+}
 
 static int gt_flow_write_path(const struct gt_flow_paths *flow, uint32_t which,
 			      struct gt_proposal_path *out)
@@ -116,12 +122,10 @@ static uint32_t gt_flow_first_links(const struct gt_flow_paths *flow)
  */
 static uint32_t gt_flow_parts(const struct gt_flow_paths *flow)
 {
-	uint32_t limit = flow->forest->args->max_channels;
+	uint32_t limit = gt_flow_limit(flow->forest->args);
 	uint32_t n = flow->nchannels, links_out = gt_flow_first_links(flow);
 	uint32_t parts = (links_out + n - 1) / n;
 
-	if (!limit)
-		limit = GT_FLOW_CHANNELS;
 	return parts * n > limit ? (limit > n ? limit / n : 1) : parts;
 }
 
@@ -199,7 +203,6 @@ static void gt_flow_goal(struct gt_flow_paths *flow,
 static int gt_concurrent_run(struct gt_forest *f, struct gt_proposal *proposal,
 			     struct gt_err *err)
 {
-	uint32_t limit = f->args->max_channels;
 	struct gt_forest_shares shares;
 	struct gt_flow_paths flow;
 	int rc = gt_forest_solve(f, &shares, err);
@@ -211,8 +214,7 @@ static int gt_concurrent_run(struct gt_forest *f, struct gt_proposal *proposal,
 	if (!rc)
 		gt_flow_goal(&flow, proposal);
 	if (!rc)
-		rc = gt_flow_assign_paths(
-			&flow, limit ? limit : GT_FLOW_CHANNELS, err);
+		rc = gt_flow_assign_paths(&flow, gt_flow_limit(f->args), err);
 	if (rc)
 		return rc;
 	proposal->nrows = f->hops.nrows;
@@ -252,6 +254,11 @@ static int gt_flow_propose(const struct gt_shape_args *args,
 				  "%u GPUs are too many for the search for "
 				  "flows; name up to %d with --gpus",
 				  args->fabric->nranks, GT_PRIM_MAX);
+	if (args->demand) {
+		rc = gt_flow_by_rails(args, gt_flow_limit(args), proposal, err);
+		if (rc != GT_ENO)
+			return rc;
+	}
 	rc = gt_forest_init(&f, args, err);
 	if (!rc)
 		rc = gt_concurrent_run(&f, proposal, err);

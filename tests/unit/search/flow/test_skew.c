@@ -21,6 +21,7 @@
 #include "search/search.h"
 #include "topo/graph/path.h"
 #include "topo/graph/topo.h"
+#include "unit/search/experts.h"
 #include "unit/search/known_bounds.h"
 
 static const char *const machines[] = {"dgx-h100", "dgx-1v", "mi250x",
@@ -29,9 +30,7 @@ static const char *const machines[] = {"dgx-h100", "dgx-1v", "mi250x",
 enum {
 	NMACHINES = sizeof(machines) / sizeof(*machines),
 	MATRICES = 50,
-	MOST_MATRICES = 10000,
-	EXPERTS_EACH = 4,
-	RANK_BYTES = 1 << 26
+	MOST_MATRICES = 10000
 };
 
 struct machine {
@@ -73,38 +72,13 @@ static void close_machine(struct machine *m)
 	gt_arena_free(m->arena);
 }
 
-static void shuffle(struct gt_random *c, uint32_t *order, uint32_t n)
-{
-	for (uint32_t i = 0; i < n; i++)
-		order[i] = i;
-	for (uint32_t i = n; i > 1; i--) {
-		uint32_t k = gt_random(c, i), kept = order[k];
-
-		order[k] = order[i - 1];
-		order[i - 1] = kept;
-	}
-}
-
 /* What each rank has for each other one's experts. */
 static const struct gt_plan_demand *draw_demand(struct gt_random *c, uint32_t n,
 						struct gt_arena *arena)
 {
-	double skew = 0.8 + 0.1 * gt_random(c, 8), sum = 0;
-	uint32_t nexperts = n * EXPERTS_EACH, own = gt_random(c, 2);
-	uint32_t *order = gt_arena_array(arena, nexperts, sizeof(*order));
-	uint64_t *bytes = gt_arena_array(arena, (size_t)n * n, sizeof(*bytes));
+	uint64_t *bytes = draw_experts(c, n, arena);
 	struct gt_plan_demand *demand;
 
-	for (uint32_t e = 0; e < nexperts; e++)
-		sum += pow(e + 1, -skew);
-	for (uint32_t i = 0; i < n; i++) {
-		if (!i || own)
-			shuffle(c, order, nexperts);
-		for (uint32_t e = 0; e < nexperts; e++)
-			bytes[i * n + order[e] / EXPERTS_EACH] +=
-				(uint64_t)(RANK_BYTES * pow(e + 1, -skew) /
-					   sum);
-	}
 	gt_demand_round(n, bytes);
 	assert_int_equal(gt_demand_new(n, bytes, arena, &demand, NULL), GT_OK);
 	return demand;

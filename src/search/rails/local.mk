@@ -1,0 +1,7 @@
+gtopo_core_sources += \
+	%D%/check.c \
+	%D%/levels.c \
+	%D%/plan.c \
+	%D%/rails.h
+
+EXTRA_DIST += %D%/README.md
