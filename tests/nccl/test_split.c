@@ -146,6 +146,35 @@ static void case_configs(void **state)
 	ranks_run(RANKS, body_configs);
 }
 
+/* One rank's operation waits in the parent for what follows the split. */
+static void body_parent_busy(struct rank *rank)
+{
+	int one = 1, sum = 0, out = 0;
+	void *child;
+
+	if (!rank->rank)
+		OK(ncclAllReduce(&one, &sum, 1, INT32, SUM, rank->comm,
+				 rank->stream));
+	OK(ncclCommSplit(rank->comm, 0, 0, &child, NULL));
+	IS(!sum);
+	OK(ncclAllReduce(&one, &out, 1, INT32, SUM, child, NULL));
+	sim_stream_sync(NULL);
+	IS(out == RANKS && !sum);
+	rank_gate(rank);
+	if (rank->rank)
+		OK(ncclAllReduce(&one, &sum, 1, INT32, SUM, rank->comm,
+				 rank->stream));
+	sim_stream_sync(rank->stream);
+	IS(sum == RANKS);
+	OK(ncclCommDestroy(child));
+}
+
+static void case_parent_busy(void **state)
+{
+	(void)state;
+	ranks_run(RANKS, body_parent_busy);
+}
+
 enum { TIMES = 20 };
 
 /* A split that does not block goes on when its parent is destroyed. */
@@ -231,6 +260,7 @@ int main(void)
 		cmocka_unit_test(case_colourings),
 		cmocka_unit_test(case_groups),
 		cmocka_unit_test(case_configs),
+		cmocka_unit_test(case_parent_busy),
 		cmocka_unit_test(case_parent_destroyed),
 		cmocka_unit_test(case_dropped),
 	};
