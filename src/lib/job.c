@@ -148,7 +148,11 @@ static in_port_t *gt_job_port(struct gt_net_address *address)
 		       : &((struct sockaddr_in *)&address->storage)->sin_port;
 }
 
-/* Wait for the port that the sibling's threads find in all processes. */
+/*
+ * Wait for the port that the sibling's threads find in all processes.  Behind
+ * it some may still go, which only the sibling hears: its end flag stays, as
+ * the sibling does, until this one is made.
+ */
 static int gt_job_await_port(struct gtopo_comm *comm, struct gt_err *err)
 {
 	struct gtopo_comm *sibling = comm->sibling;
@@ -158,7 +162,10 @@ static int gt_job_await_port(struct gtopo_comm *comm, struct gt_err *err)
 	pthread_mutex_lock(&sibling->mutex);
 	while (!spawn->done && sibling->state >= 0)
 		pthread_cond_wait(&sibling->changed, &sibling->mutex);
+	comm->job.origin_end =
+		sibling->world ? gt_world_end_flag(sibling->world) : NULL;
 	pthread_mutex_unlock(&sibling->mutex);
+	comm->job.is_listening = 1;
 	gt_job_unqueue(comm);
 	*gt_job_port(&comm->job.address) = spawn->port;
 	if (spawn->done && !spawn->rc)
@@ -316,14 +323,27 @@ static int gt_job_digest(const struct gt_plan *plan,
 	return rc;
 }
 
+/* Why the sibling has ended names who has not come. */
+static void gt_job_quote(struct gtopo_comm *sibling, struct gt_err *err)
+{
+	struct gt_err why;
+
+	gt_err_init(&why);
+	pthread_mutex_lock(&sibling->mutex);
+	if (sibling->world && gt_world_failed(sibling->world, &why))
+		*err = why;
+	pthread_mutex_unlock(&sibling->mutex);
+}
+
 int gt_job_open(struct gtopo_comm *comm, struct gt_err *err)
 {
+	struct gtopo_comm *sibling = comm->sibling;
 	char digest[GT_DIGEST_TEXT_MAX], what[GT_DIGEST_TEXT_MAX + 96];
 	int rc = GT_OK;
 
 	if (comm->job.size < 2)
 		return GT_OK;
-	rc = comm->sibling ? gt_job_await_port(comm, err) : GT_OK;
+	rc = sibling ? gt_job_await_port(comm, err) : GT_OK;
 	if (rc)
 		return rc;
 	rc = gt_job_digest(comm->plan, digest, err);
@@ -335,11 +355,14 @@ int gt_job_open(struct gtopo_comm *comm, struct gt_err *err)
 	if (!comm->config.world)
 		rc = gt_world_open(&comm->job, &comm->config.world, err);
 	pthread_mutex_lock(&comm->mutex);
-	comm->job.listen_fd = -1; /* gt_world_open() has taken it */
+	comm->job.listen_fd = -1;    /* gt_world_open() has taken it */
+	comm->job.origin_end = NULL; /* the sibling may go from here on */
 	comm->world = rc ? NULL : comm->config.world;
 	if (comm->world && comm->state < 0)
 		gt_world_abort_for(comm->world, &comm->err);
 	pthread_mutex_unlock(&comm->mutex);
+	if (rc && sibling)
+		gt_job_quote(sibling, err);
 	if (rc)
 		return rc;
 	snprintf(what, sizeof(what),

@@ -168,18 +168,21 @@ int gt_team_meet(const gt_nccl_id *id, uint32_t rank, uint32_t size,
 {
 	struct gt_team_seat seat = {
 		.rank = rank, .size = size, .listen_fd = -1};
+	struct gt_uid_visit visit = {.rank = rank, .size = size, .stop = stop};
 	int rc = gt_uid_secret(id, &seat.known, err);
 
 	if (!rc && !rank && size > 1)
 		rc = gt_door_open(&seat.door, &seat.listen_fd, err);
-	if (!rc)
-		rc = gt_uid_meet(id, rank, size, stop, &seat.door, err);
-	else
+	if (rc)
 		gt_uid_decline(id, rank, size, stop, err->text);
-	if (!rc)
+	else
+		rc = gt_uid_meet(id, &visit, &seat.door, err);
+	if (!rc) {
 		rc = gt_team_open(&seat, me, stop, team, err);
-	else if (seat.listen_fd >= 0)
+		gt_uid_leave(&visit, !rc);
+	} else if (seat.listen_fd >= 0) {
 		close(seat.listen_fd);
+	}
 	gt_secret_wipe(&seat.known);
 	return rc;
 }

@@ -136,26 +136,36 @@ void gt_uid_decline(const gt_nccl_id *id, uint32_t rank, uint32_t size,
 	gt_wire_close(&wire);
 }
 
-int gt_uid_meet(const gt_nccl_id *id, uint32_t rank, uint32_t size,
-		const _Atomic int *stop, struct gt_door *door,
-		struct gt_err *err)
+int gt_uid_meet(const gt_nccl_id *id, struct gt_uid_visit *visit,
+		struct gt_door *door, struct gt_err *err)
 {
 	struct gt_frame frame = {.type = GT_UID_CARD,
 				 .bytes = GT_NCCL_ID_BYTES};
+	struct gt_wire *wire = &visit->wire;
 	struct gt_uid_card own;
-	struct gt_wire wire;
-	int rc = gt_uid_connect(id, rank, size, stop, &wire, err);
+	int rc = gt_uid_connect(id, visit->rank, visit->size, visit->stop, wire,
+				err);
 
 	if (rc)
 		return rc;
 	gt_uid_card_init(&own);
 	own.door = *door;
 	frame.payload = (const char *)&own;
-	rc = gt_wire_put(&wire, &frame) && gt_wire_flush(&wire)
-		     ? gt_uid_wait(&wire, stop, door, err)
+	rc = gt_wire_put(wire, &frame) && gt_wire_flush(wire)
+		     ? gt_uid_wait(wire, visit->stop, door, err)
 		     : gt_err_set(err, GT_ENO, NULL,
 				  "the process that made the unique id is "
 				  "gone");
-	gt_wire_close(&wire);
+	if (rc)
+		gt_wire_close(wire);
 	return rc;
+}
+
+void gt_uid_leave(struct gt_uid_visit *visit, int has_come)
+{
+	const struct gt_frame frame = {.type = GT_UID_COME};
+
+	if (has_come && gt_wire_put(&visit->wire, &frame))
+		gt_wire_flush(&visit->wire);
+	gt_wire_close(&visit->wire);
 }

@@ -13,6 +13,7 @@
 
 #include "nccl/abi.h"
 #include "nccl/door.h"
+#include "world/wire.h"
 
 struct gt_err;
 struct gt_secret;
@@ -24,16 +25,27 @@ int gt_uid_new(gt_nccl_id *id, struct gt_err *err);
 int gt_uid_secret(const gt_nccl_id *id, struct gt_secret *secret,
 		  struct gt_err *err);
 
+/* A rank of `size` that comes, and waits for the others until *stop is set. */
+struct gt_uid_visit {
+	uint32_t rank, size;
+	const _Atomic int *stop;
+	struct gt_wire wire; /* from _meet() until _leave() */
+};
+
 /*
- * Come as one rank of `size` and wait, until *stop is set, for all others.  In
- * rank 0 *door is the one it has opened, for the others it is filled in.
- * GT_EINPUT for what is no id, or where ranks do not fit together: another
- * number of ranks, a rank twice, another version of gtopo.  GT_ENO where one
- * that they need has gone.
+ * Come, and wait for all others.  In rank 0 *door is the one it has opened, for
+ * the others it is filled in.  GT_EINPUT for what is no id, or where ranks do
+ * not fit together: another number of ranks, a rank twice, another version of
+ * gtopo.  GT_ENO where one that they need has gone.
  */
-int gt_uid_meet(const gt_nccl_id *id, uint32_t rank, uint32_t size,
-		const _Atomic int *stop, struct gt_door *door,
-		struct gt_err *err);
+int gt_uid_meet(const gt_nccl_id *id, struct gt_uid_visit *visit,
+		struct gt_door *door, struct gt_err *err);
+
+/*
+ * Behind _meet(): the rank has come to that door, or it has not.  Whoever goes
+ * before it says so is missed: rank 0 is told, who waits for it there.
+ */
+void gt_uid_leave(struct gt_uid_visit *visit, int has_come);
 
 /*
  * In the place of _meet(), where a rank cannot come: tell the others why.  It

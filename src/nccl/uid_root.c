@@ -1,6 +1,7 @@
 /*
  * The thread that a unique id has in the process that made it.  It ends when
- * it has told all ranks where to go, or why not, and with the process.
+ * it has told all ranks where to go and they are there, or why not, and with
+ * the process.
  */
 #include "nccl/uid_root.h"
 
@@ -233,6 +234,60 @@ static void gt_uid_part(struct gt_wire *wire)
 	gt_wire_close(wire);
 }
 
+/*
+ * Rank 0 waits for a rank that has gone: tell it so in that one's place.  If it
+ * was there already, rank 0 lets nobody in with its number.
+ */
+static void gt_uid_stand_in(struct gt_uid_root *root, uint32_t r)
+{
+	struct gt_world_config config = {.rank = r,
+					 .size = root->size,
+					 .listen_fd = -1,
+					 .timeout_ns = gt_uid_late_ns,
+					 .is_listening = 1};
+
+	if (!gt_door_find(&root->door, &root->secret, &config, NULL))
+		gt_world_decline(&config, "it has gone on its way to rank 0");
+	gt_secret_wipe(&config.secret);
+}
+
+/* Has the rank come to rank 0, or gone? */
+static void gt_uid_follow(struct gt_uid_root *root, uint32_t r)
+{
+	struct gt_wire *wire = &root->ranks[r].wire;
+	int here = gt_wire_fill(wire, GT_UID_FRAME_BYTES);
+	struct gt_frame frame;
+	int got = gt_wire_next(wire, GT_UID_FRAME_BYTES, &frame);
+	int has_come = got > 0 && frame.type == GT_UID_COME;
+
+	if (here && !got)
+		return;
+	gt_wire_close(wire);
+	if (r && !has_come)
+		gt_uid_stand_in(root, r);
+}
+
+/* All have been told where rank 0 is: wait until they are there. */
+static void gt_uid_follow_all(struct gt_uid_root *root)
+{
+	struct pollfd *polls = calloc(root->size, sizeof(*polls));
+	uint32_t left = polls ? root->size : 0;
+
+	while (left) {
+		for (uint32_t r = 0; r < root->size; r++)
+			polls[r] = (struct pollfd){.fd = root->ranks[r].wire.fd,
+						   .events = POLLIN};
+		poll(polls, root->size, -1);
+		left = 0;
+		for (uint32_t r = 0; r < root->size; r++) {
+			if (polls[r].revents)
+				gt_uid_follow(root, r);
+			left += root->ranks[r].wire.fd >= 0;
+		}
+	}
+	free(polls);
+}
+
 /* Ranks that come when there will be no communicator are told so as well. */
 static void gt_uid_end(struct gt_uid_root *root)
 {
@@ -241,6 +296,8 @@ static void gt_uid_end(struct gt_uid_root *root)
 	while (gt_uid_answer_all(root) < root->size && *root->why &&
 	       gt_clock_ns() < until_ns && gt_uid_serve(root))
 		;
+	if (!*root->why)
+		gt_uid_follow_all(root);
 	for (uint32_t r = 0; r < root->size; r++)
 		gt_uid_part(&root->ranks[r].wire);
 	gt_uid_part(&root->odd.wire);

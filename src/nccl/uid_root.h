@@ -14,6 +14,7 @@ struct gt_err;
 enum gt_uid_frame {
 	GT_UID_CARD = 1, /* from a rank: a struct gt_uid_card, of its door */
 	GT_UID_WELCOME,  /* all have come; the door of rank 0 */
+	GT_UID_COME,     /* from a rank: it has come there, too */
 	GT_UID_REFUSAL,  /* why there will be no communicator, also from a
 			    rank that cannot come; seq: 1 if one has gone */
 };
@@ -35,7 +36,10 @@ _Static_assert(sizeof(struct gt_uid_card) == GT_NCCL_ID_BYTES, "as NCCL's");
 /* Magic and version of this library, and no door. */
 void gt_uid_card_init(struct gt_uid_card *card);
 
-/* Serve the door, whose socket is taken, until all have come. */
+/*
+ * Serve the door, whose socket is taken, until all have come, and then to rank
+ * 0's.
+ */
 int gt_uid_root_start(const struct gt_door *door, int fd, struct gt_err *err);
 
 #endif

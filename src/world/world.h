@@ -57,7 +57,8 @@ struct gt_world_config {
 	const _Atomic int *interrupt;
 	/*
 	 * NULL, or the end flag of the job that this one is made from: who has
-	 * gone from that one does not come, and process 0 waits no longer.
+	 * gone from that one does not come, and process 0 waits no longer.  It
+	 * is read until _open() returns.
 	 */
 	const _Atomic int *origin_end;
 };

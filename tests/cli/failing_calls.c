@@ -3,7 +3,8 @@
  * library that FAIL_OBJECT names, makes after main() has begun: FAIL_CALL is
  * its name, FAIL_AT its number among those of that name, counted over all
  * processes of a job.  "malloc" stands for all that get memory, "verbs" for all
- * of libibverbs.  FAIL_COUNT names a file for how many there were of each name.
+ * of libibverbs.  With FAIL_KILLS the call kills the process instead.
+ * FAIL_COUNT names a file for how many there were of each name.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -11,6 +12,7 @@
 #include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -200,6 +202,8 @@ static int fails(enum call call, const void *caller)
 	    at >= end || atomic_fetch_add(&count[call], 1) + 1 != fail_at ||
 	    call != wanted)
 		return 0;
+	if (getenv("FAIL_KILLS"))
+		raise(SIGKILL);
 	errno = errors[call];
 	return 1;
 }

@@ -51,4 +51,4 @@ unit_tests += \
 %C%_test_split_LDFLAGS = $(nccl_ldflags)
 
 gates += %D%/abi.sh %D%/rules.sh
-EXTRA_DIST += %D%/rules %D%/symbols
+EXTRA_DIST += %D%/clients %D%/rules %D%/symbols

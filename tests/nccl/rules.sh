@@ -1,5 +1,6 @@
 #!/bin/bash
-# Each rule that NCCL's programs rely on has a case that is run, or says why not.
+# Each rule that NCCL's programs rely on has a case that is run, or says why not;
+# and what is refused is told where the library is explained.
 set -u
 . "${GTOPO_SRC:-.}/tests/tap.sh"
 folder=${GTOPO_SRC:-.}/tests/nccl
@@ -32,7 +33,19 @@ unbuilt() {
 	done
 }
 
+# What refused.def says that gtopo does not have, and the README does not.
+untold() {
+	local nccl=${GTOPO_SRC:-.}/src/nccl what
+	sed -n 's/.*"\([^"(]*[^"( ]\).*".*/\1/p' "$nccl/refused.def" |
+		sort -u | while IFS= read -r what; do
+		sed '1,/^Not there yet/{/^Not there yet/!d}' "$nccl/README.md" |
+			tr '\n' ' ' | grep -qF "$what" ||
+			echo "README.md has not: $what"
+	done
+}
+
 verdict "a rule is a topic, words and a case" "$(malformed)"
 verdict "the cases are run" "$(missing)"
 verdict "their programs are built" "$(unbuilt)"
+verdict "the folder's README has what is refused" "$(untold)"
 tap_end

@@ -1,8 +1,9 @@
 /*
  * A communicator of three processes is made, split, used and ended, and one
- * call of the library fails in one of them: all three end, quickly, those that
- * fail with words, and those of the others name the one that was hit.  With
- * libgtopo, too.  GTOPO_NTH is how many calls of each name are tried; 0: all.
+ * call of the library fails in one of them, or kills it: all three end,
+ * quickly, those that fail with words, and those of the others name the one
+ * that was hit.  With libgtopo, too.  GTOPO_NTH is how many calls of each name
+ * are tried; 0: all.
  */
 #include "nccl/client.h"
 
@@ -87,21 +88,27 @@ static int face_use(int p, void *comm)
 	return bad;
 }
 
+/* From now on calls fail, where they are not to from the beginning. */
+static void begin(void)
+{
+	void (*function)(void);
+
+	*(void **)&function = dlsym(RTLD_DEFAULT, "failing_calls_begin");
+	if (function)
+		function();
+}
+
 /*
  * What libcrypto makes when it is first used it does not make again where that
  * fails, and then a process can tell the others nothing.
  */
-static void begin(void)
+static void warm_up(void)
 {
-	void (*function)(void);
 	void *comms[2];
 
 	OK(ncclCommInitAll(comms, 2, NULL));
 	OK(ncclCommDestroy(comms[0]));
 	OK(ncclCommDestroy(comms[1]));
-	*(void **)&function = dlsym(RTLD_DEFAULT, "failing_calls_begin");
-	if (function)
-		function();
 }
 
 static int play_face(int p, const id_t128 *id)
@@ -109,10 +116,14 @@ static int play_face(int p, const id_t128 *id)
 	void *comm = NULL;
 	int bad;
 
-	begin();
+	warm_up();
+	/* One that is killed before it comes is nobody whom others know. */
+	if (!getenv("FAIL_KILLS"))
+		begin();
 	sim_use_device(p);
 	if (ncclCommInitRank(&comm, SIZE, *id, p))
 		return say(p, "init", ncclGetLastError(NULL));
+	begin();
 	bad = face_use(p, comm);
 	if (bad)
 		ncclCommAbort(comm);
@@ -151,6 +162,7 @@ static int play_lib(int p)
 	config.flags = GTOPO_LAUNCHED;
 	if (gtopo_comm_create(&config, &comm, words, sizeof(words)))
 		return say(p, "create", words);
+	begin();
 	bad = lib_meet(p, comm);
 	config.flags = 0;
 	config.beside = comm;
@@ -170,6 +182,8 @@ struct trial {
 	int victim;
 	const char *call; /* that fails there, */
 	long at;          /* the number of which it is; 0: none fails */
+	int kills;        /* and takes the process with it */
+	int late;         /* some did not end in time */
 	pid_t pids[SIZE];
 	int status[SIZE];
 	double took_s;
@@ -189,6 +203,16 @@ static void set_number(const char *name, long number)
 static int is_face(const struct trial *trial)
 {
 	return strstr(trial->library, "nccl") != NULL;
+}
+
+/*
+ * Does it fail only behind a beginning?  Who comes into a launched job cannot
+ * tell whether process 0 is gone or has yet to come, where its connection
+ * breaks, and waits for it.
+ */
+static int is_for_later(const struct trial *trial)
+{
+	return is_face(trial) || trial->kills || !strcmp(trial->call, "recv");
 }
 
 /* A process of its own program, so that each has its own environment. */
@@ -217,8 +241,10 @@ static void start(struct trial *trial, int p, const id_t128 *id, int port)
 		setenv("FAIL_OBJECT", trial->library, 1);
 		setenv("FAIL_CALL", trial->call, 1);
 		setenv("FAIL_COUNT", count_path, 1);
-		if (is_face(trial))
+		if (is_for_later(trial))
 			setenv("FAIL_LATER", "1", 1);
+		if (trial->kills)
+			setenv("FAIL_KILLS", "1", 1);
 		set_number("FAIL_AT", trial->at);
 	}
 	execl("/proc/self/exe", "test_failing", is_face(trial) ? "face" : "lib",
@@ -252,14 +278,15 @@ static int find_port(void)
 static void await(struct trial *trial)
 {
 	double begin = now_s();
-	int left = SIZE, late = 0;
+	int left = SIZE;
 
+	trial->late = 0;
 	for (int p = 0; p < SIZE; p++)
 		trial->status[p] = -1;
 	while (left) {
 		usleep(1000);
-		if (!late && now_s() - begin > MOST_S) {
-			late = 1;
+		if (!trial->late && now_s() - begin > MOST_S) {
+			trial->late = 1;
 			for (int p = 0; p < SIZE; p++)
 				if (trial->status[p] < 0)
 					kill(trial->pids[p], SIGKILL);
@@ -285,7 +312,7 @@ static void await(struct trial *trial)
  */
 static int names(const char *words, const struct trial *trial)
 {
-	int breaks = !strcmp(trial->call, "recv") ||
+	int breaks = trial->kills || !strcmp(trial->call, "recv") ||
 		     !strcmp(trial->call, "send") ||
 		     strstr(words, "a process is gone");
 	char process[24], rank[24];
@@ -299,18 +326,24 @@ static int names(const char *words, const struct trial *trial)
 	       strstr(words, "/proc/");
 }
 
+static int was_killed(const struct trial *trial, int p)
+{
+	return trial->kills && p == trial->victim &&
+	       trial->status[p] == 128 + SIGKILL;
+}
+
 /* What is wrong with how it went, or NULL. */
 static const char *fault(const struct trial *trial)
 {
+	if (trial->late)
+		return "one does not end";
 	for (int p = 0; p < SIZE; p++)
-		if (trial->status[p] > 1)
-			return trial->status[p] == 128 + SIGKILL
-				       ? "one does not end"
-				       : "one crashed";
+		if (trial->status[p] > 1 && !was_killed(trial, p))
+			return "one crashed";
 	for (int p = 0; p < SIZE; p++) {
 		const char *words = reports[p].words;
 
-		if (!trial->status[p])
+		if (!trial->status[p] || was_killed(trial, p))
 			continue;
 		if (!*words || strstr(words, "NO WORDS"))
 			return "one has no words";
@@ -357,10 +390,24 @@ static int try_call(struct trial *trial, long calls, long most, double *worst)
 	return bad;
 }
 
-static int try_all(const char *library, int victim)
+/* Unless all are asked for, a killed process is so where others hear of it. */
+static int is_tried(const struct trial *trial, const char *name)
 {
-	const char *nth = getenv("GTOPO_NTH"), *only = getenv("GTOPO_NTH_ONLY");
-	struct trial trial = {.library = library, .victim = victim, .call = ""};
+	const char *only = getenv("GTOPO_NTH_ONLY");
+
+	if (only)
+		return !strcmp(only, name);
+	return !trial->kills || getenv("GTOPO_NTH") || !strcmp(name, "recv") ||
+	       !strcmp(name, "send");
+}
+
+static int try_all(const char *library, int victim, int kills)
+{
+	const char *nth = getenv("GTOPO_NTH");
+	struct trial trial = {.library = library,
+			      .victim = victim,
+			      .kills = kills,
+			      .call = ""};
 	long most = nth ? atol(nth) : gt_test_is_brief() ? 1 : 2, calls, n = 0;
 	double worst = 0;
 	char name[32];
@@ -372,24 +419,16 @@ static int try_all(const char *library, int victim)
 	IS(file);
 	trial.call = name;
 	while (fscanf(file, "%31s %ld", name, &calls) == 2) {
-		if (!calls || (only && strcmp(only, name) != 0))
+		if (!calls || !is_tried(&trial, name))
 			continue;
-		/*
-		 * Whoever loses its connection between the round that makes one
-		 * beside and its first meeting still keeps the others waiting.
-		 */
-		if (!is_face(&trial) && !only && !strcmp(name, "recv")) {
-			print_message("%s: recv is left out\n", library);
-			continue;
-		}
 		n += calls;
 		/* The child's count takes the file's place, which is open. */
 		unlink(count_path);
 		bad += try_call(&trial, calls, most, &worst);
 	}
 	fclose(file);
-	print_message("%s, process %d: %ld calls, the longest took %.1f s\n",
-		      library, victim, n, worst);
+	print_message("%s, process %d%s: %ld calls, the longest took %.1f s\n",
+		      library, victim, kills ? " is killed" : "", n, worst);
 	return bad;
 }
 
@@ -402,20 +441,35 @@ static void skip_sanitized(void)
 #endif
 }
 
+static void try_library(const char *library, int kills)
+{
+	skip_sanitized();
+	assert_int_equal(
+		try_all(library, 0, kills) + try_all(library, 1, kills), 0);
+}
+
 static void case_face(void **state)
 {
 	(void)state;
-	skip_sanitized();
-	assert_int_equal(try_all("libnccl.so", 0) + try_all("libnccl.so", 1),
-			 0);
+	try_library("libnccl.so", 0);
 }
 
 static void case_lib(void **state)
 {
 	(void)state;
-	skip_sanitized();
-	assert_int_equal(try_all("libgtopo.so", 0) + try_all("libgtopo.so", 1),
-			 0);
+	try_library("libgtopo.so", 0);
+}
+
+static void case_face_killed(void **state)
+{
+	(void)state;
+	try_library("libnccl.so", 1);
+}
+
+static void case_lib_killed(void **state)
+{
+	(void)state;
+	try_library("libgtopo.so", 1);
 }
 
 static void share(int file)
@@ -446,6 +500,8 @@ int main(int argc, char **argv)
 	const struct CMUnitTest cases[] = {
 		cmocka_unit_test(case_face),
 		cmocka_unit_test(case_lib),
+		cmocka_unit_test(case_face_killed),
+		cmocka_unit_test(case_lib_killed),
 	};
 	char program[4096], preload[4352], counts[] = "/tmp/gtopo-XXXXXX";
 	ssize_t len;

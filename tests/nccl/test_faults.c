@@ -285,6 +285,25 @@ static void case_misfits(void **state)
 	OK(ncclCommDestroy(comm));
 }
 
+/* How many of the calls with a parent's communicator a child is not refused. */
+static int count_taken(void *comm)
+{
+	void *made = NULL, *on = (void *)1;
+	int n = 0, taken;
+
+	taken = ncclCommCount(comm, &n) != USAGE;
+	taken += ncclCommGetAsyncError(comm, &n) != USAGE;
+	taken += ncclBcast(&n, 1, INT32, 0, comm, on) != USAGE;
+	taken += ncclSend(&n, 1, INT32, 0, comm, on) != USAGE;
+	taken += ncclCommSplit(comm, 0, 0, &made, NULL) != USAGE;
+	taken += ncclCommRegister(comm, &n, sizeof(n), &made) != USAGE;
+	taken += ncclCommFinalize(comm) != USAGE;
+	taken += ncclCommRevoke(comm, 0) != USAGE;
+	taken += ncclCommDestroy(comm) != USAGE;
+	taken += ncclCommAbort(comm) != USAGE;
+	return taken + !strstr(ncclGetLastError(NULL), "fork()");
+}
+
 /* A child has no threads of its parent's, so it has none of its handles. */
 static void case_fork(void **state)
 {
@@ -295,13 +314,8 @@ static void case_fork(void **state)
 	(void)state;
 	make_two(comms);
 	pid = fork();
-	if (!pid) {
-		int n = 0, bad = ncclCommCount(comms[0], &n) != USAGE;
-
-		bad |= ncclCommAbort(comms[1]) != USAGE;
-		bad |= !strstr(ncclGetLastError(NULL), "fork()");
-		_exit(bad);
-	}
+	if (!pid)
+		_exit(count_taken(comms[0]) + count_taken(comms[1]));
 	IS(waitpid(pid, &status, 0) == pid && status == 0);
 	OK(ncclCommDestroy(comms[0]));
 	OK(ncclCommDestroy(comms[1]));

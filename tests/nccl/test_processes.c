@@ -10,8 +10,10 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "world/auth.h"
@@ -320,6 +322,29 @@ static void body_dies_in_init(int p, int n, const id_t128 *id)
 	IS(!comm);
 }
 
+static int dies_on_its_way; /* this process */
+
+/* What a world needs first, before anybody comes into it. */
+__attribute__((visibility("default"))) int eventfd(unsigned int count,
+						   int flags)
+{
+	if (dies_on_its_way)
+		die();
+	return (int)syscall(SYS_eventfd2, count, flags);
+}
+
+/* It is told where rank 0 waits, as all are, and does not come there. */
+static void body_dies_on_its_way(int p, int n, const id_t128 *id)
+{
+	void *comm;
+
+	sim_use_device(p);
+	dies_on_its_way = p == 1;
+	IS(ncclCommInitRank(&comm, n, *id, p) != SUCCESS);
+	IS(!comm);
+	IS(strstr(ncclGetLastError(NULL), "process 1: it has gone on its way"));
+}
+
 static void body_dies_in_split(int p, int n, const id_t128 *id)
 {
 	void *comm, *child;
@@ -539,6 +564,12 @@ static void case_killed_in_init(void **state)
 	run_all(3, 1, body_dies_in_init);
 }
 
+static void case_killed_on_its_way(void **state)
+{
+	(void)state;
+	run_all(3, 1, body_dies_on_its_way);
+}
+
 static void case_killed_in_split(void **state)
 {
 	(void)state;
@@ -554,6 +585,7 @@ int main(void)
 		cmocka_unit_test(case_killed_idle),
 		cmocka_unit_test(case_killed_with_child),
 		cmocka_unit_test(case_killed_in_init),
+		cmocka_unit_test(case_killed_on_its_way),
 		cmocka_unit_test(case_killed_in_split),
 		cmocka_unit_test(case_goes_on),
 		cmocka_unit_test(case_many_go_on),

@@ -4,6 +4,8 @@
  */
 #include "nccl/client.h"
 
+#include <sched.h>
+
 #include "nccl/cuda.h"
 
 static int current_device(void)
@@ -171,6 +173,209 @@ static void case_register(void **state)
 		OK(ncclCommDestroy(comms[r]));
 }
 
+/* What is refused in an inner group refuses all of the outer one. */
+static void case_refused_inside(void **state)
+{
+	void *comm, *stream = sim_stream_new();
+	int one = 1, out = 0;
+
+	(void)state;
+	OK(ncclCommInitAll(&comm, 1, NULL));
+	OK(ncclGroupStart());
+	OK(ncclAllReduce(&one, &out, 1, INT32, SUM, comm, stream));
+	OK(ncclGroupStart());
+	WANT(ARGUMENT, ncclBcast(&out, 1, INT32, 1, comm, stream));
+	OK(ncclGroupEnd());
+	OK(ncclAllReduce(&one, &out, 1, INT32, SUM, comm, stream));
+	WANT(ARGUMENT, ncclGroupEnd());
+	WANT(USAGE, ncclGroupEnd());
+	sim_stream_sync(stream);
+	IS(!out);
+	/* Nothing of it is left for the next one. */
+	OK(ncclGroupStart());
+	OK(ncclAllReduce(&one, &out, 1, INT32, SUM, comm, stream));
+	OK(ncclGroupEnd());
+	sim_stream_sync(stream);
+	IS(out == 1);
+	OK(ncclCommDestroy(comm));
+	sim_stream_free(stream);
+}
+
+/* All collectives of no elements, on a stream that is none. */
+static void call_nothing(void *comm)
+{
+	void *on = (void *)1;
+
+	OK(ncclAllReduce(NULL, NULL, 0, FLOAT, SUM, comm, on));
+	OK(ncclReduce(NULL, NULL, 0, FLOAT, SUM, 0, comm, on));
+	OK(ncclReduceScatter(NULL, NULL, 0, FLOAT, SUM, comm, on));
+	OK(ncclAllGather(NULL, NULL, 0, FLOAT, comm, on));
+	OK(ncclBroadcast(NULL, NULL, 0, FLOAT, 0, comm, on));
+	OK(ncclBcast(NULL, 0, FLOAT, 0, comm, on));
+	OK(ncclAlltoAll(NULL, NULL, 0, FLOAT, comm, on));
+	OK(ncclGather(NULL, NULL, 0, FLOAT, 0, comm, on));
+	OK(ncclScatter(NULL, NULL, 0, FLOAT, 0, comm, on));
+	WANT(ARGUMENT, ncclBcast(NULL, 0, FLOAT, 9, comm, on));
+	WANT(ARGUMENT, ncclAllReduce(NULL, NULL, 0, 99, SUM, comm, on));
+}
+
+/* They do not touch the stream, in a group or alone, and others need not come.
+ */
+static void body_count_zero(struct rank *rank)
+{
+	int one = 1, out = 0;
+
+	if (rank->rank)
+		call_nothing(rank->comm);
+	OK(ncclGroupStart());
+	OK(ncclAllReduce(&one, &out, 1, INT32, SUM, rank->comm, rank->stream));
+	if (!rank->rank)
+		OK(ncclAllGather(NULL, NULL, 0, INT32, rank->comm, (void *)1));
+	OK(ncclGroupEnd());
+	sim_stream_sync(rank->stream);
+	IS(out == rank->size);
+}
+
+static void case_count_zero(void **state)
+{
+	(void)state;
+	for (int n = 1; n <= 2; n++)
+		ranks_run(n, body_count_zero);
+}
+
+enum { LONG = 1 << 20 };
+
+/* All send first, more than goes into any queue, and receive behind it. */
+static void body_messages_at_once(struct rank *rank)
+{
+	int32_t *out = calloc(LONG, sizeof(*out)), *in;
+	int n = rank->size, next = (rank->rank + 1) % n;
+	int last = (rank->rank + n - 1) % n;
+
+	in = calloc(LONG, sizeof(*in));
+	IS(in && out);
+	for (int i = 0; i < LONG; i++)
+		out[i] = rank->rank + i;
+	OK(ncclGroupStart());
+	OK(ncclSend(out, LONG, INT32, next, rank->comm, rank->stream));
+	OK(ncclRecv(in, LONG, INT32, last, rank->comm, rank->stream));
+	OK(ncclGroupEnd());
+	sim_stream_sync(rank->stream);
+	for (int i = 0; i < LONG; i++)
+		IS(in[i] == last + i);
+	rank_gate(rank);
+	free(in);
+	free(out);
+}
+
+static void case_messages_at_once(void **state)
+{
+	(void)state;
+	ranks_run(3, body_messages_at_once);
+}
+
+static int await(void *comm)
+{
+	int state = PROGRESS;
+
+	while (state == PROGRESS)
+		OK(ncclCommGetAsyncError(comm, &state));
+	return state;
+}
+
+/* A group of communicators that do not block is in progress at its end. */
+static void case_group_in_progress(void **state)
+{
+	struct client_config config = client_config(24, 21400);
+	void *comms[2] = {NULL, NULL};
+	id_t128 id;
+
+	(void)state;
+	config.numbers[0] = 0;
+	OK(ncclGetUniqueId(&id));
+	OK(ncclGroupStart());
+	for (int r = 0; r < 2; r++) {
+		sim_use_device(r);
+		OK(ncclCommInitRankConfig(&comms[r], 2, id, r, &config));
+		IS(comms[r]);
+	}
+	WANT(PROGRESS, ncclGroupEnd());
+	for (int r = 0; r < 2; r++)
+		IS(await(comms[r]) == SUCCESS);
+	/* To finalize is as well, and is over when the others do it, too. */
+	OK(ncclGroupStart());
+	for (int r = 0; r < 2; r++)
+		OK(ncclCommFinalize(comms[r]));
+	WANT(PROGRESS, ncclGroupEnd());
+	for (int r = 0; r < 2; r++) {
+		IS(await(comms[r]) == SUCCESS);
+		OK(ncclCommDestroy(comms[r]));
+	}
+	sim_use_device(0);
+}
+
+/* What another thread waits in. */
+struct making {
+	id_t128 id;
+	void *comm;
+	int result;
+};
+
+static void *make_first_of_two(void *arg)
+{
+	struct making *making = arg;
+
+	making->result = ncclCommInitRank(&making->comm, 2, making->id, 0);
+	return NULL;
+}
+
+/*
+ * While one thread waits for other ranks, another one asks how it fares, and
+ * registers what it allocates, and neither waits.
+ */
+static void case_asked_meanwhile(void **state)
+{
+	struct making making = {.result = -1};
+	void *comm, *handle;
+	pthread_t thread;
+	int now, n = 0;
+
+	(void)state;
+	OK(ncclGetUniqueId(&making.id));
+	IS(!pthread_create(&thread, NULL, make_first_of_two, &making));
+	while (!(comm = __atomic_load_n(&making.comm, __ATOMIC_ACQUIRE)))
+		sched_yield();
+	OK(ncclCommGetAsyncError(comm, &now));
+	IS(now == PROGRESS);
+	OK(ncclCommCount(comm, &n));
+	IS(n == 2);
+	OK(ncclCommRegister(comm, &n, sizeof(n), &handle));
+	OK(ncclCommDeregister(comm, handle));
+	WANT(ARGUMENT, ncclBcast(&n, 1, INT32, 0, comm, NULL));
+	OK(ncclCommAbort(comm));
+	pthread_join(thread, NULL);
+	IS(making.result != SUCCESS && making.result != -1);
+}
+
+/* Of a count that no memory holds nothing is computed. */
+static void case_too_many(void **state)
+{
+	int one = 1, out = 0, now;
+	void *comms[2];
+
+	(void)state;
+	OK(ncclCommInitAll(comms, 2, NULL));
+	WANT(ARGUMENT,
+	     ncclAllReduce(&one, &out, SIZE_MAX, INT32, SUM, comms[0], NULL));
+	WANT(ARGUMENT,
+	     ncclAllGather(&one, &out, SIZE_MAX / 4, INT32, comms[0], NULL));
+	IS(strstr(ncclGetLastError(NULL), "ncclAllGather"));
+	OK(ncclCommGetAsyncError(comms[0], &now));
+	IS(now == SUCCESS);
+	for (int r = 0; r < 2; r++)
+		OK(ncclCommDestroy(comms[r]));
+}
+
 static void *ask_error(void *arg)
 {
 	*(int *)arg = strstr(ncclGetLastError(NULL), "ncclCommCount") != NULL;
@@ -208,6 +413,12 @@ int main(void)
 		cmocka_unit_test(case_unaligned),
 		cmocka_unit_test(case_current_device),
 		cmocka_unit_test(case_group_of_thread),
+		cmocka_unit_test(case_refused_inside),
+		cmocka_unit_test(case_count_zero),
+		cmocka_unit_test(case_messages_at_once),
+		cmocka_unit_test(case_group_in_progress),
+		cmocka_unit_test(case_asked_meanwhile),
+		cmocka_unit_test(case_too_many),
 		cmocka_unit_test(case_register),
 		cmocka_unit_test(case_words),
 	};

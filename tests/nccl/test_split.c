@@ -1,6 +1,7 @@
 /* Splits: every colouring, keys, configurations, groups, and what is wrong. */
 #include "nccl/client.h"
 
+#include <sched.h>
 #include <time.h>
 
 enum { RANKS = 4, COLOURS = 3, COLOURINGS = 81 /* COLOURS to the RANKS */ };
@@ -145,6 +146,68 @@ static void case_configs(void **state)
 	ranks_run(RANKS, body_configs);
 }
 
+/* One rank's operation waits in the parent for what follows the split. */
+static void body_parent_busy(struct rank *rank)
+{
+	int one = 1, sum = 0, out = 0;
+	void *child;
+
+	if (!rank->rank)
+		OK(ncclAllReduce(&one, &sum, 1, INT32, SUM, rank->comm,
+				 rank->stream));
+	OK(ncclCommSplit(rank->comm, 0, 0, &child, NULL));
+	IS(!sum);
+	OK(ncclAllReduce(&one, &out, 1, INT32, SUM, child, NULL));
+	sim_stream_sync(NULL);
+	IS(out == RANKS && !sum);
+	rank_gate(rank);
+	if (rank->rank)
+		OK(ncclAllReduce(&one, &sum, 1, INT32, SUM, rank->comm,
+				 rank->stream));
+	sim_stream_sync(rank->stream);
+	IS(sum == RANKS);
+	OK(ncclCommDestroy(child));
+}
+
+static void case_parent_busy(void **state)
+{
+	(void)state;
+	ranks_run(RANKS, body_parent_busy);
+}
+
+enum { TIMES = 20 };
+
+/* A split that does not block goes on when its parent is destroyed. */
+static void body_parent_destroyed(struct rank *rank)
+{
+	struct client_config config = client_config(48, 22602);
+	void *parent, *child;
+	int one = 1, out, state;
+
+	config.numbers[0] = 0; /* not blocking */
+	for (int t = 0; t < TIMES; t++) {
+		child = NULL;
+		OK(ncclCommSplit(rank->comm, 0, 0, &parent, &config));
+		WANT(PROGRESS,
+		     ncclCommSplit(parent, rank->rank % 2, 0, &child, NULL));
+		OK(ncclCommDestroy(parent));
+		WANT(ARGUMENT, ncclCommGetAsyncError(parent, &state));
+		while (!__atomic_load_n(&child, __ATOMIC_ACQUIRE))
+			sched_yield();
+		OK(ncclAllReduce(&one, &out, 1, INT32, SUM, child,
+				 rank->stream));
+		sim_stream_sync(rank->stream);
+		IS(out == RANKS / 2);
+		OK(ncclCommDestroy(child));
+	}
+}
+
+static void case_parent_destroyed(void **state)
+{
+	(void)state;
+	ranks_run(RANKS, body_parent_destroyed);
+}
+
 static void nap(void *arg)
 {
 	const struct timespec a_while = {0, 5000000};
@@ -197,6 +260,8 @@ int main(void)
 		cmocka_unit_test(case_colourings),
 		cmocka_unit_test(case_groups),
 		cmocka_unit_test(case_configs),
+		cmocka_unit_test(case_parent_busy),
+		cmocka_unit_test(case_parent_destroyed),
 		cmocka_unit_test(case_dropped),
 	};
 

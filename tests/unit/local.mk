@@ -23,6 +23,7 @@ unit_tests += \
 	%D%/kernels/test_messages \
 	%D%/kernels/test_pattern \
 	%D%/lib/test_alltoallv \
+	%D%/lib/test_beside \
 	%D%/lib/test_bits \
 	%D%/lib/test_lib \
 	%D%/lib/test_memory \

@@ -20,6 +20,7 @@ struct good {
 	pthread_t thread;
 	gt_nccl_id id;
 	_Atomic int stop;
+	struct gt_uid_visit visit;
 	struct gt_door door;
 	struct gt_err err;
 	int rc;
@@ -29,8 +30,10 @@ static void *good_main(void *arg)
 {
 	struct good *good = arg;
 
-	good->rc = gt_uid_meet(&good->id, 0, 2, &good->stop, &good->door,
-			       &good->err);
+	good->rc =
+		gt_uid_meet(&good->id, &good->visit, &good->door, &good->err);
+	if (!good->rc)
+		gt_uid_leave(&good->visit, 1);
 	return NULL;
 }
 
@@ -38,6 +41,7 @@ static void good_start(struct good *good)
 {
 	memset(good, 0, sizeof(*good));
 	gt_err_init(&good->err);
+	good->visit = (struct gt_uid_visit){.size = 2, .stop = &good->stop};
 	assert_int_equal(gt_uid_new(&good->id, &good->err), 0);
 	assert_int_equal(pthread_create(&good->thread, NULL, good_main, good),
 			 0);
