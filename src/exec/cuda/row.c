@@ -229,19 +229,25 @@ int gt_cuda_row_supported(const struct gt_engine *engine,
 	return *can == YES;
 }
 
-/* Find the row for these bytes, of those that GPUs can run through FIFOs. */
+/*
+ * Find the row for these bytes, of those that GPUs can run through FIFOs, or of
+ * their rings alone.
+ */
 static const struct gt_plan_select *gt_row_through_fifos(
-	const struct gt_engine *engine, enum gt_coll coll, uint64_t bytes)
+	const struct gt_engine *engine, enum gt_coll coll, uint64_t bytes,
+	int rings)
 {
 	const struct gt_plan *plan = engine->plan;
 	const struct gt_plan_select *last = NULL;
 
 	for (uint32_t i = 0; i < plan->nselect; i++) {
-		if (!gt_plan_row_serves(plan, &plan->select[i], coll) ||
-		    !gt_cuda_row_supported(engine, &plan->select[i], coll,
-					   NULL))
+		const struct gt_plan_select *row = &plan->select[i];
+
+		if ((rings && row->algo != GT_ALGO_RING) ||
+		    !gt_plan_row_serves(plan, row, coll) ||
+		    !gt_cuda_row_supported(engine, row, coll, NULL))
 			continue;
-		last = &plan->select[i];
+		last = row;
 		if (bytes <= last->max_bytes)
 			break;
 	}
@@ -249,19 +255,20 @@ static const struct gt_plan_select *gt_row_through_fifos(
 }
 
 /*
- * Is a row sought that goes through FIFOs, whatever the one for these bytes
- * says?  Who asks for more than the plan's row takes one only for that; and a
- * mesh of large buffers, all of which pass one GPU, can only send them several
- * times.
+ * Is a ring sought, whatever the row for these bytes says?  Who asks for more
+ * than rows takes one only for that.  And a row may say what cannot be done
+ * with buffers that all pass one GPU: means that send them to each rank anew
+ * would take its place.
  */
-static int gt_row_is_by_fifos(const struct gt_engine *engine, enum gt_coll coll,
-			      const struct gt_plan_select *row)
+static int gt_row_is_for_a_ring(const struct gt_engine *engine,
+				enum gt_coll coll,
+				const struct gt_plan_select *row)
 {
-	if (!engine->all_peers_reachable || engine->config.best ||
-	    engine->config.overlap)
+	if (engine->config.best || engine->config.overlap)
 		return 1;
 	return row && gt_choice_has_one_root(coll) &&
-	       engine->plan->nranks > 2 &&
+	       engine->plan->nranks > 2 && !engine->stages_in_host &&
+	       row->algo == GT_ALGO_TWO_SHOT &&
 	       (row->protocol == GT_PROTOCOL_DIRECT ||
 		row->protocol == GT_PROTOCOL_CE);
 }
@@ -273,11 +280,12 @@ const struct gt_plan_select *gt_cuda_row_of(const struct gt_engine *engine,
 	uint64_t blocks = gt_coll_has_blocks(req->coll) ? plan->nranks : 1;
 	uint64_t bytes = req->count * blocks * gt_dtype_bytes(req->dtype);
 	const struct gt_plan_select *row = gt_plan_row(plan, req->coll, bytes);
-	const struct gt_plan_select *other =
-		gt_row_is_by_fifos(engine, req->coll, row)
-			? gt_row_through_fifos(engine, req->coll, bytes)
-			: NULL;
+	const struct gt_plan_select *other = NULL;
 
+	if (!engine->all_peers_reachable)
+		other = gt_row_through_fifos(engine, req->coll, bytes, 0);
+	else if (gt_row_is_for_a_ring(engine, req->coll, row))
+		other = gt_row_through_fifos(engine, req->coll, bytes, 1);
 	return other ? other : row;
 }
 

@@ -18,6 +18,8 @@
 #define cudaEventRecord       fake_record
 #define cudaStreamWaitEvent   fake_await
 #define gt_cuda_enqueue       fake_enqueue
+#define gt_cuda_ce_begin      fake_ce_begin
+#define gt_cuda_ce_end        fake_ce_end
 #define gt_cuda_prepare       fake_prepare
 #define gt_cuda_scratch_bytes fake_scratch_bytes
 
@@ -29,6 +31,10 @@ static cudaError_t fake_await(cudaStream_t on, cudaEvent_t event,
 static int fake_enqueue(const struct gt_engine *engine,
 			const struct gt_exec_request *req, uint32_t rank,
 			uint32_t times);
+static int fake_ce_begin(const struct gt_engine *engine,
+			 const struct gt_exec_request *req, uint32_t rank);
+static int fake_ce_end(const struct gt_engine *engine,
+		       const struct gt_exec_request *req, uint32_t rank);
 static int fake_prepare(struct gt_engine *engine,
 			const struct gt_exec_request *req, struct gt_err *err);
 static uint64_t fake_scratch_bytes(const struct gt_engine *engine,
@@ -54,7 +60,16 @@ static struct world {
 	uint32_t joins[RANKS];                  /* of lanes */
 	uint32_t turns[RANKS];
 	char streams[RANKS][2], events[RANKS]; /* their addresses */
+	char wire;                             /* of rank 0 */
 } world;
+
+/* What rank 0 has put on its streams of pieces that copy engines fetch. */
+static struct step {
+	int begins;
+	uint32_t lane;
+	uint64_t first, count;
+} steps[64];
+static uint32_t nsteps;
 
 static cudaError_t fake_copy(void *to, const void *from, size_t bytes,
 			     enum cudaMemcpyKind kind, cudaStream_t on)
@@ -75,6 +90,12 @@ static uint32_t rank_of_event(cudaEvent_t event)
 static cudaError_t fake_record(cudaEvent_t event, cudaStream_t on)
 {
 	uint32_t r = rank_of_event(event);
+
+	/* Behind what has come before nobody has the wire. */
+	if ((char *)event == &world.wire)
+		return !nsteps && (char *)on == &world.streams[0][0]
+			       ? cudaSuccess
+			       : cudaErrorInvalidValue;
 
 	return (char *)on == &world.streams[r][world.joins[r] % 2]
 		       ? cudaSuccess
@@ -181,6 +202,31 @@ static int fake_enqueue(const struct gt_engine *engine,
 	world.seconds[rank] += engine->lane;
 	pthread_barrier_wait(&world.meeting);
 	return 0;
+}
+
+static int note(const struct gt_engine *engine,
+		const struct gt_exec_request *req, uint32_t rank, int begins)
+{
+	if (rank || !engine->shares_wire ||
+	    nsteps == sizeof(steps) / sizeof(steps[0]) ||
+	    (char *)engine->ranks[rank].stream !=
+		    &world.streams[rank][engine->lane])
+		return (int)cudaErrorInvalidValue;
+	steps[nsteps++] = (struct step){begins, engine->lane, req->part_first,
+					req->part_count};
+	return 0;
+}
+
+static int fake_ce_begin(const struct gt_engine *engine,
+			 const struct gt_exec_request *req, uint32_t rank)
+{
+	return note(engine, req, rank, 1);
+}
+
+static int fake_ce_end(const struct gt_engine *engine,
+		       const struct gt_exec_request *req, uint32_t rank)
+{
+	return note(engine, req, rank, 0);
 }
 
 static void open_world(uint32_t n, uint64_t room)
@@ -361,6 +407,72 @@ static void test_lanes(void **state)
 	close_world();
 }
 
+static void check_step(uint32_t i, int begins, uint32_t k)
+{
+	uint64_t each = world.engine[0].piece_count;
+
+	assert_true(i < nsteps);
+	assert_int_equal(steps[i].begins, begins);
+	assert_int_equal(steps[i].lane, k % 2);
+	assert_int_equal(steps[i].first, k * each);
+	assert_int_equal(steps[i].count, steps[i].first + each > world.req.count
+						 ? world.req.count - k * each
+						 : each);
+}
+
+/* Each piece begins before the one ahead of it ends, whatever turns are. */
+static void fetch(uint32_t turn)
+{
+	struct gt_engine *engine = &world.engine[0];
+	uint32_t number = gt_cuda_pieces_number(engine, &world.req), i = 0;
+
+	nsteps = 0;
+	world.joins[0] = 0;
+	for (uint32_t k = 0; k < number; k += turn)
+		assert_int_equal(
+			gt_cuda_pieces_enqueue(engine, &world.req, 0, k, turn),
+			0);
+	check_step(i++, 1, 0);
+	for (uint32_t k = 0; k < number; k++) {
+		if (k + 1 < number)
+			check_step(i++, 1, k + 1);
+		check_step(i++, 0, k);
+	}
+	assert_int_equal(i, nsteps);
+	assert_int_equal(world.joins[0], 2);
+	assert_int_equal(engine->lane, 0);
+	assert_int_equal(engine->shares_wire, 0);
+	assert_ptr_equal(world.ranks[0].stream, &world.streams[0][0]);
+}
+
+/* Of what all fetch from all, the room holds inputs alone. */
+static void test_fetched(void **state)
+{
+	struct gt_engine *engine = &world.engine[0];
+
+	(void)state;
+	open_world(2, ROOM);
+	world.ranks[0].second = (cudaStream_t)&world.streams[0][1];
+	world.ranks[0].wire = (cudaEvent_t)&world.wire;
+	engine->access = GT_CUDA_ACCESS_PULLED;
+	engine->choice = (struct gt_algo_choice){.protocol = GT_PROTOCOL_CE,
+						 .waits_apart = 1};
+	world.req = (struct gt_exec_request){.coll = GT_COLL_ALLGATHER,
+					     .dtype = GT_DTYPE_INT32,
+					     .count = ROOM / 4};
+	assert_int_equal(gt_pieces_cut(engine, &world.req), ROOM / 4);
+	world.req.coll = GT_COLL_ALLTOALL;
+	assert_true(gt_pieces_cut(engine, &world.req) < ROOM / 8);
+	for (uint32_t i = 0; i < NCOLLS; i++) {
+		world.req.coll = colls[i];
+		world.req.count = COUNT_MOST - 3;
+		engine->piece_count = gt_pieces_cut(engine, &world.req);
+		for (uint32_t turn = 1; turn < 6; turn++)
+			fetch(turn);
+	}
+	close_world();
+}
+
 /*
  * What would be multiplied as a whole, but is too large for that, goes through
  * the engine's buffers, whatever it was meant to go through.
@@ -396,6 +508,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_staged),
 		cmocka_unit_test(test_lanes),
+		cmocka_unit_test(test_fetched),
 		cmocka_unit_test(test_multiplied),
 	};
 
