@@ -119,7 +119,7 @@ static void try_matrix(struct machine *m, struct gt_random *c,
 {
 	struct gt_search_stats stats;
 	struct gt_plan_report report;
-	struct gt_fabric *fabric;
+	struct gt_fabric *fabric = NULL;
 	struct gt_plan *plan;
 	struct gt_err err;
 	int64_t begin;
