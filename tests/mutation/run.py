@@ -142,7 +142,9 @@ class Build:
 def command(build, test, objects, room):
     """How a test is run with these objects: words, and its environment."""
     made = {'GTOPO_SRC': str(TOP), 'LC_ALL': 'C.UTF-8',
-            'GTOPO_TEST_BRIEF': '1', 'GTOPO_WORLDS': '2000'}
+            'GTOPO_TEST_BRIEF': '1', 'GTOPO_WORLDS': '2000',
+            # The changed program is in a folder that none is beside.
+            'GTOPO_XML': str(TOP / 'share/xml')}
     if not test.endswith(('.sh', '.bats')):
         return [str(build.linked(test, objects, room / test))], made
     if test.startswith('tests/sim'):
