@@ -48,6 +48,7 @@ GROUPS = {
              ['tests/unit/exec/host/test_reduce',
               'tests/unit/exec/link/test_fd_passing',
               'tests/unit/exec/link/test_fifo', 'tests/unit/exec/test_bits',
+              'tests/unit/exec/link/tcp/test_tcp',
               'tests/unit/exec/link/test_process_group',
               'tests/unit/exec/link/test_link',
               'tests/unit/exec/test_engine', 'tests/sim/worlds.sh',
