@@ -52,13 +52,14 @@ static void gt_comm_free(struct gtopo_comm *comm)
 	pthread_cond_destroy(&comm->changed);
 	pthread_mutex_destroy(&comm->mutex);
 	gt_job_forget(comm);
-	gt_plan_free(comm->plan);
+	gt_shrink_free_plans(comm);
 	free(comm->verified);
 	free(comm->buffers);
 	free(comm->reqs);
 	free(comm->streams);
 	free(comm->starts);
 	free(comm->origins);
+	free(comm->based);
 	free(comm->scalars);
 	free(comm->ranks);
 	free(comm);
@@ -368,6 +369,8 @@ static int gt_comm_begin_shrunk(struct gtopo_comm *comm,
 	comm->config.world = comm->world = shrink->world;
 	comm->starts = shrink->starts;
 	comm->origins = shrink->origins;
+	comm->base = shrink->base;
+	comm->based = shrink->based;
 	comm->config.starts = shrink->world ? comm->starts : NULL;
 	comm->first = comm->starts[shrink->rank];
 	comm->end = comm->starts[shrink->rank + 1];
@@ -396,20 +399,31 @@ static void gt_comm_end_operations(struct gtopo_comm *comm, unsigned flags)
 	pthread_mutex_unlock(&comm->mutex);
 }
 
+/* Others may have one of that world, which this process has not. */
+static void gt_comm_take_back(struct gtopo_comm *old,
+			      const struct gt_world *world)
+{
+	if (world)
+		gt_world_take_back(old->world, world);
+}
+
 static int gt_comm_shrink(struct gtopo_comm *old, const int *excluded,
 			  int nexcluded, struct gtopo_comm **out,
 			  struct gt_err *err)
 {
 	struct gtopo_comm *comm;
 	struct gt_shrink shrink;
+	struct gt_world *world;
 	int rc = gt_shrink_find(old, excluded, nexcluded, &shrink, err);
 
 	if (rc)
 		return rc;
+	world = shrink.world;
 	comm = gt_comm_new();
 	rc = comm ? gt_comm_begin_shrunk(comm, old, &shrink, err)
 		  : gt_err_nomem(err);
 	if (rc) {
+		gt_comm_take_back(old, world);
 		gt_shrink_free(&shrink);
 		if (comm)
 			gt_world_close(comm->world);
@@ -418,11 +432,15 @@ static int gt_comm_shrink(struct gtopo_comm *old, const int *excluded,
 		return rc;
 	}
 	rc = gt_comm_ready(comm, NULL, err);
-	if (rc)
+	if (rc && !comm->was_made) {
+		gt_comm_take_back(old, world);
 		gtopo_comm_destroy(comm);
-	else
-		*out = comm;
-	return rc;
+		return rc;
+	}
+	/* If it has failed since, others may have it; none is to be ahead. */
+	gt_err_init(err);
+	*out = comm;
+	return GT_OK;
 }
 
 int gtopo_comm_shrink(struct gtopo_comm *comm, const int *excluded,

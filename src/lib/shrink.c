@@ -121,8 +121,53 @@ static void gt_shrink_number(struct gt_shrinking *s)
 	shrink->size = s->nleft;
 	n = 0;
 	for (uint32_t r = 0; r < s->comm->nranks; r++)
-		if (!s->gone[r])
+		if (!s->gone[r]) {
+			shrink->based[n] =
+				s->comm->based ? s->comm->based[r] : r;
 			shrink->origins[n++] = r;
+		}
+}
+
+/* Share the communicator's base, which it is itself if it has none. */
+static int gt_shrink_share(struct gt_shrinking *s, struct gt_err *err)
+{
+	struct gtopo_comm *comm = s->comm;
+
+	pthread_mutex_lock(&comm->mutex);
+	if (!comm->base) {
+		comm->base = calloc(1, sizeof(*comm->base));
+		if (comm->base) {
+			comm->base->plan = comm->plan;
+			atomic_init(&comm->base->users, 1);
+		}
+	}
+	if (comm->base)
+		atomic_fetch_add(&comm->base->users, 1);
+	s->shrink->base = comm->base;
+	pthread_mutex_unlock(&comm->mutex);
+	return s->shrink->base ? GT_OK : gt_err_nomem(err);
+}
+
+/*
+ * Others may have shrunk it more often than this process, and all must have one
+ * plan: so it is made of the first one, whatever came between.
+ */
+static int gt_shrink_plan(struct gt_shrinking *s, struct gt_err *err)
+{
+	struct gt_shrink *shrink = s->shrink;
+	const struct gt_plan *plan = shrink->base->plan;
+	uint8_t *gone = malloc(plan->nranks);
+	int rc;
+
+	if (!gone)
+		return gt_err_nomem(err);
+	memset(gone, 1, plan->nranks);
+	for (uint32_t i = 0; i < shrink->starts[s->nleft]; i++)
+		gone[shrink->based[i]] = 0;
+	rc = gt_plan_survivors(plan, gone, s->comm->config.invariant,
+			       &shrink->plan, err);
+	free(gone);
+	return rc;
 }
 
 static int gt_shrink_do(struct gt_shrinking *s, const int *excluded,
@@ -133,13 +178,15 @@ static int gt_shrink_do(struct gt_shrinking *s, const int *excluded,
 	if (!rc)
 		rc = gt_shrink_processes(s, err);
 	if (!rc)
+		rc = gt_shrink_share(s, err);
+	if (!rc)
 		rc = gt_shrink_regroup(s, err);
-	if (!rc) {
-		gt_shrink_number(s);
-		rc = gt_plan_survivors(s->comm->plan, s->gone,
-				       s->comm->config.invariant,
-				       &s->shrink->plan, err);
-	}
+	if (rc)
+		return rc;
+	gt_shrink_number(s);
+	rc = gt_shrink_plan(s, err);
+	if (rc && s->shrink->world)
+		gt_world_take_back(s->comm->world, s->shrink->world);
 	return rc;
 }
 
@@ -160,8 +207,10 @@ int gt_shrink_find(struct gtopo_comm *comm, const int *excluded, int nexcluded,
 	*shrink = (struct gt_shrink){
 		.starts = calloc(n + 1, sizeof(*shrink->starts)),
 		.origins = calloc(comm->nranks, sizeof(*shrink->origins)),
+		.based = calloc(comm->nranks, sizeof(*shrink->based)),
 	};
-	rc = s.gone && s.excluded && s.left && shrink->starts && shrink->origins
+	rc = s.gone && s.excluded && s.left && shrink->starts &&
+			     shrink->origins && shrink->based
 		     ? gt_shrink_do(&s, excluded, nexcluded, err)
 		     : gt_err_nomem(err);
 	if (rc)
@@ -172,11 +221,28 @@ int gt_shrink_find(struct gtopo_comm *comm, const int *excluded, int nexcluded,
 	return rc;
 }
 
+static void gt_base_leave(struct gt_base *base)
+{
+	if (!base || atomic_fetch_sub(&base->users, 1) > 1)
+		return;
+	gt_plan_free(base->plan);
+	free(base);
+}
+
+void gt_shrink_free_plans(struct gtopo_comm *comm)
+{
+	if (!comm->base || comm->plan != comm->base->plan)
+		gt_plan_free(comm->plan);
+	gt_base_leave(comm->base);
+}
+
 void gt_shrink_free(struct gt_shrink *shrink)
 {
 	gt_world_close(shrink->world);
 	gt_plan_free(shrink->plan);
 	free(shrink->starts);
 	free(shrink->origins);
+	free(shrink->based);
+	gt_base_leave(shrink->base);
 	memset(shrink, 0, sizeof(*shrink));
 }

@@ -5,6 +5,8 @@
 #ifndef GT_LIB_SHRINK_H
 #define GT_LIB_SHRINK_H
 
+#include <stdatomic.h>
+
 #include "lib/state.h"
 
 /* What is left of a communicator. */
@@ -13,7 +15,9 @@ struct gt_shrink {
 	struct gt_world *world; /* NULL: this process is alone */
 	uint32_t *starts;       /* of each process, as in exec/engine.h */
 	uint32_t *origins;      /* of each rank: its old number */
-	uint32_t rank, size;    /* the process, among those that are left */
+	struct gt_base *base;   /* as in lib/state.h */
+	uint32_t *based;
+	uint32_t rank, size; /* the process, among those that are left */
 };
 
 /*
@@ -22,6 +26,18 @@ struct gt_shrink {
  */
 int gt_shrink_find(struct gtopo_comm *comm, const int *excluded, int nexcluded,
 		   struct gt_shrink *shrink, struct gt_err *err);
+
+/*
+ * The plan of a communicator that others come from.  It is theirs together, so
+ * that whoever makes one of it makes the same, however often it has shrunk.
+ */
+struct gt_base {
+	struct gt_plan *plan;
+	_Atomic uint32_t users;
+};
+
+/* Free the communicator's plan, and that of its base with its last user. */
+void gt_shrink_free_plans(struct gtopo_comm *comm);
 
 /* Free what nobody has taken. */
 void gt_shrink_free(struct gt_shrink *shrink);

@@ -127,6 +127,7 @@ struct gtopo_comm {
 	pthread_cond_t changed;
 	_Atomic int interrupt; /* the engine looks at it */
 	int state;             /* GTOPO_IN_PROGRESS, _OK or an error */
+	int was_made;          /* whatever has come since */
 	int quit;
 	int lost; /* the job had ended when operations did */
 	struct gt_err err;
@@ -135,7 +136,11 @@ struct gtopo_comm {
 	uint32_t first, end; /* the ranks of this process */
 	uint32_t *starts;    /* of all processes; NULL: as even as can be */
 	uint32_t *origins;   /* [nranks], where it was shrunk from another */
-	int has_ended;       /* nothing uses callers' buffers any more */
+	/* What it was shrunk from first, and its ranks' numbers there; NULL:
+	 * nothing was, or it is itself. */
+	struct gt_base *base;
+	uint32_t *based; /* [nranks] */
+	int has_ended;   /* nothing uses callers' buffers any more */
 	struct gt_comm_rank *ranks;
 	struct gt_world_config job;
 	struct gt_world *world;     /* NULL: the process is alone */

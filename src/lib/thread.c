@@ -140,8 +140,10 @@ void *gt_thread_main(void *arg)
 	/* Others may wait for what could not be made here. */
 	if (rc && comm->world)
 		gt_world_abort_for(comm->world, &comm->err);
-	if (!rc && comm->state == GTOPO_IN_PROGRESS)
+	if (!rc && comm->state == GTOPO_IN_PROGRESS) {
 		comm->state = GTOPO_OK;
+		comm->was_made = 1;
+	}
 	pthread_cond_broadcast(&comm->changed);
 	if (comm->ops->async && comm->engine)
 		gt_thread_watch(comm);

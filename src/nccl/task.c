@@ -183,7 +183,10 @@ static int gt_task_split(struct gt_task *task, struct gt_err *err)
 	return GT_OK;
 }
 
-/* Only those that are left come, and what hangs has ended before. */
+/*
+ * Only those that are left come, and what hangs has ended before.  The turn
+ * ends when it is known whether the parent's next one is another one.
+ */
 static int gt_task_shrink(struct gt_task *task, struct gt_err *err)
 {
 	struct gt_face *parent = task->face, *child = task->made;
@@ -200,12 +203,16 @@ static int gt_task_shrink(struct gt_task *task, struct gt_err *err)
 	if (!rc)
 		rc = gt_team_shrink(parent->team, task->excluded, &me,
 				    &child->stop, &team, err);
-	gt_task_end_turn(parent);
 	if (!rc) {
 		child->rank = team->rank;
 		child->size = team->size;
 		rc = gt_task_equip(child, team, err);
+		if (!rc)
+			rc = gt_team_conclude(team, err);
+		if (rc)
+			gt_team_take_back(parent->team, team);
 	}
+	gt_task_end_turn(parent);
 	gt_task_part(parent, child);
 	return rc;
 }

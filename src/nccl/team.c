@@ -326,7 +326,10 @@ static int gt_team_miss(const struct gt_team *parent, const uint8_t *excluded,
 	return GT_OK;
 }
 
-/* Make a team of a world, which is taken; NULL: this rank is alone. */
+/*
+ * Make a team of a world, which is taken where that succeeds; NULL: this rank
+ * is alone.
+ */
 static int gt_team_of_world(struct gt_world *world,
 			    const struct gt_team_member *me,
 			    const _Atomic int *stop, struct gt_team **out,
@@ -337,17 +340,17 @@ static int gt_team_of_world(struct gt_world *world,
 			    world ? gt_world_size(world) : 1, me, stop);
 	int rc;
 
-	if (!team) {
-		gt_world_close(world);
+	if (!team)
 		return gt_err_nomem(err);
-	}
 	team->world = world;
 	rc = world ? gt_team_introduce(team, me, err) : GT_OK;
-	if (rc)
+	if (rc) {
+		team->world = NULL;
 		gt_team_close(team);
-	else
-		*out = team;
-	return rc;
+		return rc;
+	}
+	*out = team;
+	return GT_OK;
 }
 
 int gt_team_shrink(struct gt_team *parent, const uint8_t *excluded,
@@ -370,9 +373,24 @@ int gt_team_shrink(struct gt_team *parent, const uint8_t *excluded,
 		rc = gt_team_miss(parent, excluded, left, nleft, err);
 	free(left);
 	if (!rc)
-		return gt_team_of_world(world, me, stop, team, err);
-	gt_world_close(world);
+		rc = gt_team_of_world(world, me, stop, team, err);
+	if (rc && world) {
+		gt_world_take_back(parent->world, world);
+		gt_world_close(world);
+	}
 	return rc;
+}
+
+int gt_team_conclude(struct gt_team *team, struct gt_err *err)
+{
+	return team->world ? gt_world_allgather(team->world, NULL, 0, NULL, err)
+			   : GT_OK;
+}
+
+void gt_team_take_back(struct gt_team *parent, const struct gt_team *team)
+{
+	if (team->world)
+		gt_world_take_back(parent->world, team->world);
 }
 
 void gt_team_stay_out(struct gt_team_seat *seat, const char *why)

@@ -84,6 +84,19 @@ int gt_team_shrink(struct gt_team *parent, const uint8_t *excluded,
 		   const struct gt_team_member *me, const _Atomic int *stop,
 		   struct gt_team **team, struct gt_err *err);
 
+/*
+ * Agree that all use a team that was made by _shrink(); its world has failed
+ * where one does not.  Who leads it knows first, whoever falls behind: so none
+ * is ahead of that one when they shrink again.
+ */
+int gt_team_conclude(struct gt_team *team, struct gt_err *err);
+
+/*
+ * A team that was made by _shrink() is not used, and is still to be closed.
+ * Others may go on from it; so the next one of the parent has its place.
+ */
+void gt_team_take_back(struct gt_team *parent, const struct gt_team *team);
+
 /* NULL is allowed. */
 void gt_team_close(struct gt_team *team);
 

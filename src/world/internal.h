@@ -164,13 +164,24 @@ int gt_world_start(const struct gt_world_config *config,
 		   struct gt_err *err);
 
 /*
- * A world that is regrouped has several that follow; all count them alike.  The
- * factor is that of a linear congruential generator (Knuth), so that numbers
- * that come from different worlds are different.
+ * A world that is regrouped has several that follow, each with a number of its
+ * own.  The factor is that of a linear congruential generator (Knuth), so that
+ * numbers that come from different worlds are different.
  */
+enum { GT_WORLD_EPOCH_FACTOR = 1664525, GT_WORLD_ATTEMPTS_MAX = 1 << 20 };
+
 static inline uint32_t gt_world_next_epoch(const struct gt_world *origin)
 {
-	return origin->epoch * 1664525u + origin->nregroups + 1;
+	return origin->epoch * GT_WORLD_EPOCH_FACTOR + origin->nregroups + 1;
+}
+
+/* Which attempt to regroup the world has this number?  0: none. */
+static inline uint32_t gt_world_attempt(const struct gt_world *origin,
+					uint32_t epoch)
+{
+	uint32_t n = epoch - origin->epoch * GT_WORLD_EPOCH_FACTOR;
+
+	return n <= GT_WORLD_ATTEMPTS_MAX ? n : 0;
 }
 
 static inline int gt_world_is_root(const struct gt_world *world)

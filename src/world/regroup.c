@@ -114,6 +114,18 @@ static int gt_regroup_once(struct gt_regrouping *group, struct gt_world **next,
 	return rc;
 }
 
+/*
+ * The attempts of others may be more, or fewer, than this process's; from now
+ * on all count alike.  Whoever leads from the world behind this one says the
+ * number of one of that.
+ */
+static void gt_regroup_count(struct gt_world *world, uint32_t epoch)
+{
+	uint32_t attempt = gt_world_attempt(world, epoch);
+
+	world->nregroups = attempt ? attempt : world->nregroups + 1;
+}
+
 int gt_world_regroup(struct gt_world *world, const struct gt_regroup *how,
 		     struct gt_world **next, uint32_t *left, uint32_t *nleft,
 		     struct gt_err *err)
@@ -140,14 +152,14 @@ int gt_world_regroup(struct gt_world *world, const struct gt_regroup *how,
 		rc = err->code ? err->code : GT_ESYS;
 	if (rc)
 		return rc;
-	world->nregroups++;
+	gt_regroup_count(world, group.epoch);
 	world->has_moved = atomic_load(&world->failed);
 	*nleft = group.nleft;
 	return GT_OK;
 }
 
-void gt_world_take_back(struct gt_world *world, struct gt_world *next)
+void gt_world_take_back(struct gt_world *world, const struct gt_world *next)
 {
-	gt_world_abandon(next);
-	world->nregroups--;
+	if (gt_world_attempt(world, next->epoch) == world->nregroups)
+		world->nregroups--;
 }

@@ -27,21 +27,25 @@ struct gt_lead {
 };
 
 /*
- * The seat of a process that comes from the world before this one, as it has
- * not heard that this one has begun; NULL: it has none here.
+ * Does a process come from the world before this one, as it has not heard that
+ * this one has begun?
  */
-static struct gt_seat *gt_lead_seat_behind(const struct gt_lead *lead,
-					   const struct gt_auth_answer *answer)
+static int gt_lead_is_behind(const struct gt_world *world,
+			     const struct gt_auth_answer *answer)
 {
-	const struct gt_world *world = lead->group->world;
+	return world->was && answer->index == world->epoch &&
+	       answer->size == world->was_size;
+}
 
-	if (!world->was || answer->index != world->epoch ||
-	    answer->size != world->was_size)
-		return NULL;
-	for (uint32_t r = 0; r < world->config.size; r++)
-		if (world->was[r] == answer->rank && r != world->config.rank)
-			return &lead->group->seats[r];
-	return NULL;
+/* The number of one who had that number in the world before; the size: it has
+ * none. */
+static uint32_t gt_lead_rank_now(const struct gt_world *world, uint32_t was)
+{
+	uint32_t r = 0;
+
+	while (r < world->config.size && world->was[r] != was)
+		r++;
+	return r;
 }
 
 static void gt_lead_seat(struct gt_seat *seat, const struct gt_wire *wire,
@@ -54,39 +58,36 @@ static void gt_lead_seat(struct gt_seat *seat, const struct gt_wire *wire,
 	seat->is_behind = is_behind;
 }
 
+/*
+ * Another world of this process has the same door.  Whoever is let go comes
+ * again, and then its own may be listening.
+ */
 static void gt_lead_enter(void *arg, struct gt_wire *wire,
 			  const struct gt_auth_answer *answer)
 {
 	struct gt_lead *lead = arg;
 	const struct gt_world *world = lead->group->world;
-	struct gt_seat *seat = gt_lead_seat_behind(lead, answer);
+	uint32_t size = world->config.size, rank = answer->rank;
+	uint32_t attempt = gt_world_attempt(world, answer->index);
+	int is_behind = gt_lead_is_behind(world, answer);
+	uint32_t *epoch = &lead->group->epoch;
 
-	if (answer->kind == GT_CONNECTION_REGROUP && seat &&
-	    seat->state != GT_SEAT_EXCLUDED) {
-		gt_lead_seat(seat, wire, 1);
-		return;
-	}
+	if (is_behind)
+		rank = gt_lead_rank_now(world, rank);
 	if (answer->kind != GT_CONNECTION_REGROUP ||
-	    answer->size != world->config.size ||
-	    answer->rank >= world->config.size ||
-	    answer->rank == world->config.rank) {
+	    rank == world->config.rank ||
+	    (!is_behind && (answer->size != size || rank >= size)))
 		gt_world_refuse(wire, "this is another job's door");
-		return;
-	}
-	seat = &lead->group->seats[answer->rank];
-	if (answer->index == world->epoch || seat->state == GT_SEAT_EXCLUDED) {
+	else if (rank == size ||
+		 lead->group->seats[rank].state == GT_SEAT_EXCLUDED)
 		gt_world_refuse(wire, "the others go on without this process");
-		return;
-	}
-	/*
-	 * Another world of this process has the same door.  Whoever is let go
-	 * comes again, and then its own may be listening.
-	 */
-	if (answer->index != gt_world_next_epoch(world)) {
+	else if (!is_behind && !attempt)
 		gt_wire_close(wire);
-		return;
-	}
-	gt_lead_seat(seat, wire, 0);
+	else
+		gt_lead_seat(&lead->group->seats[rank], wire, is_behind);
+	/* No number is given twice, whoever has counted further. */
+	if (!is_behind && attempt > gt_world_attempt(world, *epoch))
+		*epoch = answer->index;
 }
 
 /* The process's port is somebody else's now. */

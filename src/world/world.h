@@ -101,10 +101,11 @@ void gt_world_close(struct gt_world *world);
 void gt_world_abandon(struct gt_world *world);
 
 /*
- * Abandon the world that came last of a regrouping, to regroup once more.
- * Others may not have heard that it has begun, so the next one has its number.
+ * A world came last of a regrouping and is not used; it is still to be closed.
+ * Others may not have heard that it has begun, or may go on from it, so the
+ * next one has its number.
  */
-void gt_world_take_back(struct gt_world *world, struct gt_world *next);
+void gt_world_take_back(struct gt_world *world, const struct gt_world *next);
 
 uint32_t gt_world_rank(const struct gt_world *world);
 uint32_t gt_world_size(const struct gt_world *world);

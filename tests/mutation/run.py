@@ -48,6 +48,7 @@ GROUPS = {
              ['tests/unit/exec/host/test_reduce',
               'tests/unit/exec/link/test_fd_passing',
               'tests/unit/exec/link/test_fifo', 'tests/unit/exec/test_bits',
+              'tests/unit/exec/link/tcp/test_tcp',
               'tests/unit/exec/link/test_process_group',
               'tests/unit/exec/link/test_link',
               'tests/unit/exec/test_engine', 'tests/sim/worlds.sh',
@@ -142,7 +143,9 @@ class Build:
 def command(build, test, objects, room):
     """How a test is run with these objects: words, and its environment."""
     made = {'GTOPO_SRC': str(TOP), 'LC_ALL': 'C.UTF-8',
-            'GTOPO_TEST_BRIEF': '1', 'GTOPO_WORLDS': '2000'}
+            'GTOPO_TEST_BRIEF': '1', 'GTOPO_WORLDS': '2000',
+            # The changed program is in a folder that none is beside.
+            'GTOPO_XML': str(TOP / 'share/xml')}
     if not test.endswith(('.sh', '.bats')):
         return [str(build.linked(test, objects, room / test))], made
     if test.startswith('tests/sim'):

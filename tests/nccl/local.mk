@@ -13,6 +13,7 @@ unit_tests += \
 	%D%/test_ranks \
 	%D%/test_rules \
 	%D%/test_shrink \
+	%D%/test_shrink_behind \
 	%D%/test_split
 %C%_test_clients_SOURCES = %D%/test_clients.c $(nccl_simulated)
 %C%_test_clients_LDADD = $(nccl_ldadd)
@@ -46,6 +47,9 @@ unit_tests += \
 %C%_test_shrink_SOURCES = %D%/test_shrink.c $(nccl_simulated)
 %C%_test_shrink_LDADD = $(nccl_ldadd)
 %C%_test_shrink_LDFLAGS = $(nccl_ldflags)
+%C%_test_shrink_behind_SOURCES = %D%/test_shrink_behind.c $(nccl_simulated)
+%C%_test_shrink_behind_LDADD = $(nccl_ldadd)
+%C%_test_shrink_behind_LDFLAGS = $(nccl_ldflags)
 %C%_test_split_SOURCES = %D%/test_split.c $(nccl_simulated)
 %C%_test_split_LDADD = $(nccl_ldadd)
 %C%_test_split_LDFLAGS = $(nccl_ldflags)

@@ -31,6 +31,7 @@ unit_tests += \
 	%D%/lib/test_premul \
 	%D%/lib/test_remote \
 	%D%/lib/test_shrink \
+	%D%/lib/test_shrink_behind \
 	%D%/lib/test_stream \
 	%D%/measure/test_measure \
 	%D%/nccl/test_config \
@@ -120,6 +121,8 @@ endif
 EXTRA_DIST += \
 	%D%/good_plan.h \
 	%D%/job.h \
+	%D%/lib/deaf.h \
+	%D%/lib/shrink.h \
 	%D%/port.h \
 	%D%/ring_plan.h \
 	%D%/search/cluster/cluster_plan.h \

@@ -181,6 +181,7 @@ static int gt_going_try_again(struct gt_going_step *step, struct gt_err *err)
 	if (!step->next || !gt_world_failed(step->next, &why))
 		return 0;
 	gt_world_take_back(step->sweep->config.world, step->next);
+	gt_world_abandon(step->next);
 	gt_plan_free(step->plan);
 	step->next = NULL;
 	step->plan = NULL;

@@ -25,7 +25,7 @@ static int gt_add_load(struct gt_rat *at, struct gt_rat rate,
  * The uplinks above a port carry a block once for each node that is not below
  * their switch.
  */
-static int gt_load_uplinks(struct gt_cluster_load *load, uint32_t port, int in)
+static int gt_load_uplinks(struct gt_cluster_load *load, uint32_t port)
 {
 	const struct gt_plan_cluster *cluster = load->plan->cluster;
 
@@ -33,9 +33,9 @@ static int gt_load_uplinks(struct gt_cluster_load *load, uint32_t port, int in)
 		const struct gt_plan_level *level = &cluster->levels[l];
 		struct gt_rat nodes = GT_RAT(cluster->nnodes - level->nodes, 1);
 
-		if (!gt_add_load(&load->up[in][gt_cluster_load_uplink(load, l,
-								      port)],
-				 load->rate, nodes))
+		if (!gt_add_load(
+			    &load->up[0][gt_cluster_load_uplink(load, l, port)],
+			    load->rate, nodes))
 			return 0;
 	}
 	return 1;
@@ -54,14 +54,10 @@ static int gt_load_template_hop(struct gt_cluster_load *load,
 	for (uint32_t i = 0; i < hop->nroute; i++) {
 		uint32_t link = hop->route[i], port;
 
-		port = v->port[v->from[link]];
-		if (port != GT_NO_VERTEX) {
+		if (v->port[v->from[link]] != GT_NO_VERTEX)
 			charge = GT_RAT(1, 1);
-			if (!gt_load_uplinks(load, port, 1))
-				return 0;
-		}
 		port = v->port[v->to[link]];
-		if (port != GT_NO_VERTEX && !gt_load_uplinks(load, port, 0))
+		if (port != GT_NO_VERTEX && !gt_load_uplinks(load, port))
 			return 0;
 		if (!gt_rat_mul(gt_plan_link_charge(load->plan, link, charge),
 				GT_RAT(times, 1), &factor) ||
@@ -153,6 +149,10 @@ static int gt_check_sum(const struct gt_cluster_load *load,
 	return rc;
 }
 
+/*
+ * As hops stay on their rail, and nodes are alike, uplinks carry as much into
+ * switches as out of them.
+ */
 static int gt_check_sums(const struct gt_cluster_load *load,
 			 const struct gt_plan_select *row, struct gt_err *err)
 {
@@ -162,12 +162,12 @@ static int gt_check_sums(const struct gt_cluster_load *load,
 
 	for (uint32_t i = 0; i < plan->nlinks && !rc; i++)
 		rc = gt_check_sum(load, row, i, err);
-	for (uint32_t i = 0; i < (cluster->nlevels - 1) * cluster->nrails; i++)
-		for (int in = 0; in < 2 && !rc; in++)
-			rc = gt_cluster_load_fits(
-				plan, load->up[in][i],
-				cluster->levels[i / cluster->nrails].gbs,
-				"uplink", err);
+	for (uint32_t i = 0;
+	     i < (cluster->nlevels - 1) * cluster->nrails && !rc; i++)
+		rc = gt_cluster_load_fits(
+			plan, load->up[0][i],
+			cluster->levels[i / cluster->nrails].gbs, "uplink",
+			err);
 	return rc;
 }
 

@@ -167,26 +167,21 @@ static int gt_load_path_uplinks(struct gt_cluster_load *load,
 	const struct gt_plan_cluster *cluster = load->plan->cluster;
 	struct gt_rat rate;
 
-	for (uint32_t i = 0; i < hop->nroute; i++)
-		for (uint32_t end = 0; end < 2; end++) {
-			uint32_t link = hop->route[i];
-			uint32_t port =
-				v->port[end ? v->from[link] : v->to[link]];
+	for (uint32_t i = 0; i < hop->nroute; i++) {
+		uint32_t port = v->port[v->to[hop->route[i]]];
 
-			for (uint32_t l = 0;
-			     port != GT_NO_VERTEX && l + 1 < class_; l++) {
-				struct gt_rat *up =
-					&load->up[end][gt_cluster_load_uplink(
-						load, l, port)];
+		for (uint32_t l = 0; port != GT_NO_VERTEX && l + 1 < class_;
+		     l++) {
+			struct gt_rat *up = &load->up[0][gt_cluster_load_uplink(
+				load, l, port)];
 
-				if (!gt_rat_mul(
-					    load->rate,
-					    GT_RAT(cluster->levels[l].nodes, 1),
-					    &rate) ||
-				    !gt_rat_add(*up, rate, up))
-					return 0;
-			}
+			if (!gt_rat_mul(load->rate,
+					GT_RAT(cluster->levels[l].nodes, 1),
+					&rate) ||
+			    !gt_rat_add(*up, rate, up))
+				return 0;
 		}
+	}
 	return 1;
 }
 

@@ -23,7 +23,8 @@ struct gt_cluster_load {
 	struct gt_rat *odd; /* of one of odd number, for rings that alternate */
 	/* By link: what goes back over it from leaves to the root of a tree. */
 	struct gt_rat *back;
-	/* Out of switches and (1) into them, by gt_cluster_load_uplink(). */
+	/* Out of switches and, of trees that all nodes share, (1) into them, by
+	 * gt_cluster_load_uplink(). */
 	struct gt_rat *up[2];
 	struct gt_rat rate; /* of one block, or of a ring, in this channel */
 };

@@ -106,25 +106,19 @@ static int gt_load_ring_uplinks(struct gt_cluster_load *load,
 	const struct gt_link_graph *v = &load->vertices;
 	const struct gt_plan_cluster *cluster = load->plan->cluster;
 
-	for (uint32_t i = 0; i < hop->nroute; i++)
-		for (uint32_t end = 0; end < 2; end++) {
-			uint32_t link = hop->route[i];
-			uint32_t port =
-				v->port[end ? v->from[link] : v->to[link]];
+	for (uint32_t i = 0; i < hop->nroute; i++) {
+		uint32_t port = v->port[v->to[hop->route[i]]];
 
-			if (port == GT_NO_VERTEX)
-				continue;
-			for (uint32_t l = 0; l + 1 < cluster->nlevels; l++) {
-				struct gt_rat *up =
-					&load->up[end][gt_cluster_load_uplink(
-						load, l, port)];
+		for (uint32_t l = 0;
+		     port != GT_NO_VERTEX && l + 1 < cluster->nlevels; l++) {
+			struct gt_rat *up = &load->up[0][gt_cluster_load_uplink(
+				load, l, port)];
 
-				if (cluster->levels[l].nodes <
-					    cluster->nnodes &&
-				    !gt_rat_add(*up, load->rate, up))
-					return 0;
-			}
+			if (cluster->levels[l].nodes < cluster->nnodes &&
+			    !gt_rat_add(*up, load->rate, up))
+				return 0;
 		}
+	}
 	return 1;
 }
 

@@ -255,6 +255,42 @@ static void test_one_has_left(void **state)
 	}
 }
 
+/* Nobody wants it any more, while one that is there has not come. */
+static int part_stop_waiting(struct gt_world *world, struct gt_err *err)
+{
+	static const _Atomic int stop = 1;
+	uint32_t left[JOB_MOST], n;
+	struct gt_world *next;
+	struct gt_err why;
+	int rc;
+
+	if (!gt_world_rank(world)) {
+		how.stop = &stop;
+		gt_err_init(&why);
+		rc = gt_world_regroup(world, &how, &next, left, &n, &why);
+		if (rc != GT_ESYS ||
+		    strcmp(why.text, "not all that are left have come within "
+				     "120.0 s"))
+			return gt_err_set(err, GT_ENO, NULL, "%d: %s", rc,
+					  why.text);
+	}
+	return gt_world_allgather(world, NULL, 0, NULL, err);
+}
+
+static void test_nobody_wants_it(void **state)
+{
+	struct job job;
+
+	(void)state;
+	how = (struct gt_regroup){.timeout_ns = limit_ns};
+	job_prepare(&job, 2, limit_ns, "127.0.0.1");
+	job.config.has_door = 1;
+	job_start(&job, part_stop_waiting);
+	job_wait(&job);
+	for (uint32_t r = 0; r < job.size; r++)
+		assert_int_equal(job.status[r], 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -262,6 +298,7 @@ int main(void)
 		cmocka_unit_test(test_some_are_excluded),
 		cmocka_unit_test(test_a_stopped_one_does_not_go_on_alone),
 		cmocka_unit_test(test_one_has_left),
+		cmocka_unit_test(test_nobody_wants_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -187,6 +187,50 @@ static void test_no_files(void **state)
 	assert_int_not_equal(fcntl(0, F_GETFD), -1);
 }
 
+/* Process 0 has no room for its thread; descriptors stay as they are. */
+static int open_without_room(struct job *job)
+{
+	long pages = 0;
+	struct rlimit limit;
+	struct gt_world *world;
+	struct gt_err err;
+	FILE *file = fopen("/proc/self/statm", "r");
+
+	if (!file || fscanf(file, "%ld", &pages) != 1)
+		return 1;
+	fclose(file);
+	gt_err_init(&err);
+	limit.rlim_max = RLIM_INFINITY;
+	limit.rlim_cur = (rlim_t)(pages * sysconf(_SC_PAGESIZE));
+	/* A thread's stack alone is several times as large. */
+	limit.rlim_cur += 1 << 18;
+	if (setrlimit(RLIMIT_AS, &limit))
+		return 2;
+	if (gt_world_open(&job->config, &world, &err) != GT_ESYS)
+		return 3;
+	return fcntl(0, F_GETFD) == -1 ? 4 : 0;
+}
+
+static void test_no_thread(void **state)
+{
+	struct job job;
+	int status;
+	pid_t pid;
+
+	(void)state;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	print_message("# a sanitizer needs memory of its own\n");
+	skip();
+#endif
+	job_prepare(&job, 2, 1000000000, "127.0.0.1");
+	pid = fork();
+	if (!pid)
+		_exit(open_without_room(&job));
+	close(job.config.listen_fd);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 static _Atomic int job_is_over;
 
 static void *end_job(void *arg)
@@ -226,6 +270,28 @@ static void test_knock_no_longer(void **state)
 			close(job.config.listen_fd);
 	}
 	assert_true(gt_clock_ns() - begin_ns < 30000000000);
+}
+
+/* Who declines does not wait for process 0, which is gone, for an hour. */
+static void test_decline_to_nobody(void **state)
+{
+	struct job job;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	job_prepare(&job, 2, INT64_C(3600000000000), "127.0.0.1");
+	close(job.config.listen_fd);
+	job.config.listen_fd = -1;
+	job.config.rank = 1;
+	pid = fork();
+	if (!pid) {
+		alarm(60);
+		gt_world_decline(&job.config, "no memory");
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
 }
 
 static void nobody_enters(void *arg, struct gt_wire *wire,
@@ -563,6 +629,8 @@ static void test_interfaces(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		/* No thread has left its stack yet. */
+		cmocka_unit_test(test_no_thread),
 		cmocka_unit_test(test_all_hear_all),
 		cmocka_unit_test(test_large_parts),
 		cmocka_unit_test(test_agree),
@@ -572,6 +640,7 @@ int main(void)
 		cmocka_unit_test(test_left),
 		cmocka_unit_test(test_no_files),
 		cmocka_unit_test(test_knock_no_longer),
+		cmocka_unit_test(test_decline_to_nobody),
 		cmocka_unit_test(test_door_without_files),
 		cmocka_unit_test(test_one_never_comes),
 		cmocka_unit_test(test_strangers_change_nothing),

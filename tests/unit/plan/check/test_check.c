@@ -82,11 +82,39 @@ static void routes_lead_to_ranks(void **unused)
 	}
 }
 
+/* So is a hop over a link that there is not, wherever on its route. */
+static void hops_have_links(void **unused)
+{
+	char path[4096], text[64];
+	uint32_t *route, link;
+	struct gt_plan *plan;
+	struct gt_err err;
+
+	(void)unused;
+	gt_test_path(path, "tests/cases/plan/good/ring4/plan.json");
+	assert_int_equal(gt_plan_read(path, &plan, NULL), 0);
+	snprintf(text, sizeof(text), "there is no link number '%u'",
+		 plan->nlinks);
+	assert_int_equal(plan->channels[0].hops[1].nroute, 2);
+	route = (uint32_t *)(uintptr_t)plan->channels[0].hops[1].route;
+	for (int i = 0; i < 2; i++) {
+		link = route[i];
+		route[i] = plan->nlinks;
+		gt_err_init(&err);
+		assert_int_equal(gt_plan_check(plan, &err), GT_ENO);
+		assert_string_equal(err.text, text);
+		route[i] = link;
+	}
+	assert_int_equal(gt_plan_check(plan, &err), 0);
+	gt_plan_free(plan);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rings_are_cheapest),
 		cmocka_unit_test(routes_lead_to_ranks),
+		cmocka_unit_test(hops_have_links),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -95,6 +95,52 @@ static void test_direct_is_right(void **state)
 	assert_int_equal(simulate(&d, 1, &err), 0);
 }
 
+/* A rank's second lane waits for the first one, over a FIFO to the own rank. */
+static void test_lanes_of_a_rank_meet(void **state)
+{
+	struct gt_program programs[4];
+	struct gt_conn conns[2][3], last[2];
+	struct gt_step steps[2];
+	struct gt_sim_args args = {.coll = GT_COLL_ALLGATHER,
+				   .nranks = 2,
+				   .nlanes = 2,
+				   .slots = 4,
+				   .programs = programs};
+	struct direct d;
+	struct gt_err err;
+
+	(void)state;
+	make_direct(&d);
+	for (uint32_t r = 0; r < 2; r++) {
+		memcpy(conns[r], d.conns[r], sizeof(d.conns[r]));
+		conns[r][2] = (struct gt_conn){.peer = r, .tag = 1, .sends = 1};
+		last[r] = (struct gt_conn){.peer = r, .tag = 1};
+		step_of(&d, r, 3, 0, 1)->operand[0] =
+			operand(GT_BUF_NONE, POST, 2, 0);
+		steps[r] = (struct gt_step){.op = GT_OP_GENERIC, .nsrc = 1};
+		steps[r].operand[0] = operand(GT_BUF_NONE, WAIT | POST, 0, 0);
+		programs[2 * r] = d.programs[r];
+		programs[2 * r].nconns = 3;
+		programs[2 * r].nsteps = 4;
+		programs[2 * r].conns = conns[r];
+		programs[2 * r + 1] = (struct gt_program){.rank = r,
+							  .lane = 1,
+							  .nchunks = 2,
+							  .nconns = 1,
+							  .nsteps = 1,
+							  .conns = &last[r],
+							  .steps = &steps[r]};
+	}
+	gt_err_init(&err);
+	assert_int_equal(gt_simulate_programs(&args, &err), 0);
+	/* With one lane nobody is there to wait. */
+	args.nlanes = 1;
+	programs[1] = programs[2];
+	gt_err_init(&err);
+	assert_int_equal(gt_simulate_programs(&args, &err), GT_ENO);
+	assert_string_equal(err.text, "connection 2 leads to rank '0'");
+}
+
 static void test_write_before_ready(void **state)
 {
 	struct direct d;
@@ -210,6 +256,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_direct_is_right),
+		cmocka_unit_test(test_lanes_of_a_rank_meet),
 		cmocka_unit_test(test_write_before_ready),
 		cmocka_unit_test(test_end_before_data),
 		cmocka_unit_test(test_fetch_is_right),

@@ -2,6 +2,7 @@
 #include "unit/test.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -238,9 +239,30 @@ static void test_lies(void **state)
 			fail_msg("%s", lies[i].what);
 }
 
+/* A link may get the number of a standard input that a program has closed. */
+static void test_bell_is_descriptor_0(void **state)
+{
+	const struct gt_link_config config = {.world = NULL};
+	struct gt_proxied_link *link;
+	int input = dup(0);
+
+	(void)state;
+	close(0);
+	link = gt_proxied_link_new(sizeof(*link), &gt_tcp_proxy, &config);
+	assert_non_null(link);
+	assert_int_equal(link->wake_fd, 0);
+	gt_proxied_link_free(link);
+	assert_int_equal(fcntl(0, F_GETFD), -1);
+	if (input >= 0) {
+		assert_int_equal(dup2(input, 0), 0);
+		close(input);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_bell_is_descriptor_0),
 		cmocka_unit_test(test_torn),
 		cmocka_unit_test(test_end_is_seen),
 		cmocka_unit_test(test_no_pace_within_a_host),
