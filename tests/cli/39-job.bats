@@ -307,6 +307,29 @@ first() {
 	done
 }
 
+# A GPU of a DGX-1 has double NVLinks to two others, and no nesting gives each
+# pair one: these are 0-4, 1-5, 2-3 and 6-7.
+@test "pairs of ranks are put where NVLinks are double" {
+	job 4 2 '{"name": "layers", "collective": "allreduce", "over": ["tp"],
+	          "bytes": "64M", "count": 100}'
+	run_split gtopo search --job job.json -o out "$xml/dgx-1v.xml"
+	want 0 ""
+	[[ $out == *"optimal, proven"*"by number "*" 2 times as long"* ]]
+	[[ $out == *$'\ntried     the best of 840 placements\n'* ]]
+	[[ $out == *$'\nGPUs      0,1,2,6,4,5,3,7, in order of rank\n'* ]]
+	python3 "$GTOPO_SRC/tests/cli/job_loads.py" out
+}
+
+@test "small jobs go where no other placement takes less" {
+	run python3 "$GTOPO_SRC/tests/cli/job_placements.py" "$GTOPO" 1 4 3 \
+		"$xml/dgx-1v.xml" "$xml/pcie-8gpu.xml" \
+		"$xml/workstation-4gpu.xml" "$xml/mi300x.xml"
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[[ $output == *"16 jobs: the bound is reached in "* ]]
+	[[ $output == *"the least of all placements is found in 16,"* ]]
+}
+
 # By bytes alone ranks by number were the best, and took 1.4 times as long.
 @test "latency counts, and nothing is slower than ranks by number" {
 	job 2 8 '{"name": "x", "collective": "sendrecv", "over": ["tp"],
@@ -344,7 +367,7 @@ assert sys.argv[1] != "pcie-8gpu" or (
 	run_split timeout 100 "$GTOPO" search --budget 1s --job job.json \
 		--nodes 256 "$xml/dgx-h100.xml"
 	[ "$status" = 0 ]
-	[[ $err == *"there are more nestings than the "*"--budget gives more time"* ]]
+	[[ $err == *"there are more assignments than the "*"--budget gives more time"* ]]
 	[[ $out == *"tried     the most promising of"* ]]
 	[[ $out == *$'\nbound     '* ]]
 }

@@ -7,7 +7,7 @@ import collections
 import json
 import sys
 
-folder = sys.argv[1]
+folder = ''
 
 
 def load(name):
@@ -233,15 +233,22 @@ def check(report, plans, key):
         fail(key, 'is below its bound')
 
 
-report = load('report.json')
-report['order'] = {name: i for i, name in enumerate(
-    dict.fromkeys(entry['node'] for entry in sorted(
-        report['by_number']['ranks'], key=lambda entry: entry['rank'])))}
-plans = {}
-for about in report['plans']:
-    plan = load(f'plan-{about["plan"]}.json')
-    about['levels'] = plan.get('cluster', {}).get('levels')
-    plans[about['plan']] = about, plan_loads(about, plan)
-check(report, plans, 'assignment')
-check(report, plans, 'by_number')
-print('confirmed', len(report['assignment']['links']), 'links')
+def main():
+    global folder
+    folder = sys.argv[1]
+    report = load('report.json')
+    report['order'] = {name: i for i, name in enumerate(
+        dict.fromkeys(entry['node'] for entry in sorted(
+            report['by_number']['ranks'], key=lambda entry: entry['rank'])))}
+    plans = {}
+    for about in report['plans']:
+        plan = load(f'plan-{about["plan"]}.json')
+        about['levels'] = plan.get('cluster', {}).get('levels')
+        plans[about['plan']] = about, plan_loads(about, plan)
+    check(report, plans, 'assignment')
+    check(report, plans, 'by_number')
+    print('confirmed', len(report['assignment']['links']), 'links')
+
+
+if __name__ == '__main__':
+    main()

@@ -21,12 +21,12 @@ static void tell_search(const struct gt_cmd_args *args,
 			const struct gt_assign *assign, int64_t took_ns)
 {
 	gt_cmd_note(args,
-		    "%" PRIu64 " of %" PRIu64 " nesting%s planned, %.1f ms",
+		    "%" PRIu64 " of %" PRIu64 " assignment%s planned, %.1f ms",
 		    assign->nplanned, assign->nnestings,
 		    gt_plural(assign->nnestings), (double)took_ns / 1e6);
 	if (!assign->complete)
 		gt_cmd_warn(args,
-			    "there are more nestings than the %" PRIu64
+			    "there are more assignments than the %" PRIu64
 			    " that were planned in %.3g s; one of the others "
 			    "may be better (--budget gives more time)",
 			    assign->nplanned, (double)took_ns / 1e9);
@@ -103,7 +103,7 @@ int gt_search_job(const struct gt_cmd_args *args, const char *job_file,
 	if (!rc && args->out)
 		rc = gt_job_check_folder(args->out, err);
 	if (!rc)
-		rc = gt_site_init(&site, topo, cluster, rates, err);
+		rc = gt_site_init(&site, topo, cluster, rates, arena, err);
 	if (!rc)
 		rc = plan_job(args, words, workload, &site, arena, err);
 	gt_arena_free(arena);

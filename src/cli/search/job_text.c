@@ -13,6 +13,7 @@
 #include "search/job/loads.h"
 #include "search/job/site.h"
 #include "search/job/workload.h"
+#include "topo/graph/topo.h"
 
 enum { NAME_MAX_BYTES = 512 };
 
@@ -53,10 +54,12 @@ static void print_bound(const struct gt_assign *assign, struct gt_buf *out)
 			      100 * (1 - assign->bound_s / s));
 }
 
-static void print_times(const struct gt_assign *assign, struct gt_buf *out)
+static void print_times(const struct gt_job_query *query,
+			const struct gt_assign *assign, struct gt_buf *out)
 {
 	const struct gt_assignment *first = &assign->by_number;
 	double s = assign->best.cost.seconds;
+	int of_machine = gt_assign_is_of_machine(query->workload, query->site);
 
 	gt_buf_printf(out,
 		      "time      %.6g ms a step for its bytes, %.6g with "
@@ -77,10 +80,11 @@ static void print_times(const struct gt_assign *assign, struct gt_buf *out)
 			first->cost.expected_s / assign->best.cost.expected_s);
 	else
 		gt_buf_puts(out, "by number the same\n");
-	gt_buf_printf(out,
-		      "tried     %s of %" PRIu64 " nesting%s of the axes\n",
+	gt_buf_printf(out, "tried     %s of %" PRIu64 " %s%s%s\n",
 		      assign->complete ? "the best" : "the most promising",
-		      assign->nnestings, gt_plural(assign->nnestings));
+		      assign->nnestings, of_machine ? "placement" : "nesting",
+		      gt_plural(assign->nnestings),
+		      of_machine ? "" : " of the axes");
 }
 
 /* How many ranks in a row of an axis, from rank 0 on, share its node. */
@@ -119,11 +123,29 @@ static void print_axes(const struct gt_job_query *query, const uint32_t *place,
 	gt_buf_puts(out, *comma ? "\n" : "-\n");
 }
 
+/* The GPU of each rank, by the driver's numbers. */
+static void print_gpus(const struct gt_job_query *query, const uint32_t *place,
+		       struct gt_buf *out)
+{
+	const struct gt_topo *topo = query->site->topo;
+
+	gt_buf_puts(out, "GPUs      ");
+	for (uint32_t r = 0; r < query->workload->nranks; r++)
+		gt_buf_printf(
+			out, "%s%d", r ? "," : "",
+			gt_topo_node(topo, gt_topo_gpu(topo, place[r]))->dev);
+	gt_buf_puts(out, ", in order of rank\n");
+}
+
 static void print_places(const struct gt_job_query *query,
 			 const uint32_t *place, struct gt_buf *out)
 {
 	if (!query->workload->naxes)
 		return;
+	if (gt_assign_is_of_machine(query->workload, query->site)) {
+		print_gpus(query, place, out);
+		return;
+	}
 	gt_buf_puts(out, "in a node ");
 	print_axes(query, place, 0, out);
 	if (query->site->nnodes < 2)
@@ -285,7 +307,7 @@ int gt_job_print(const struct gt_job_query *query,
 	const struct gt_job_cost *cost = &assign->best.cost;
 
 	print_job(query, out);
-	print_times(assign, out);
+	print_times(query, assign, out);
 	print_places(query, assign->best.place, out);
 	print_phases(query, cost, out);
 	return explained ? explain(query, cost, out, err) : GT_OK;

@@ -8,19 +8,25 @@
 
 #include "base/arena.h"
 #include "search/job/bound.h"
+#include "search/job/cuts.h"
+#include "search/job/placements.h"
 #include "search/job/site.h"
 #include "search/job/workload.h"
 #include "search/problem/budget.h"
 
 enum {
-	MAX_NESTINGS = 20000, /* that are bounded */
-	MAX_PLANNED = 200,    /* that are planned */
+	MAX_NESTINGS = 20000,   /* that are bounded */
+	MAX_PLANNED = 200,      /* that are planned */
+	MAX_PLACEMENTS = 40320, /* of one machine: all, of 8 GPUs */
+	MORE_PLACEMENTS = 32,   /* that are planned for their latency */
 };
 
 /* Of each axis so much is within a node; the orders say which is fastest. */
 struct nesting {
 	uint32_t inner[GT_JOB_MAX_AXES];
 	unsigned char in[GT_JOB_MAX_AXES], out[GT_JOB_MAX_AXES];
+	/* In place of these: the GPU of each rank, on one machine. */
+	unsigned char gpu[GT_CUTS_MAX_GPUS];
 	double bound_s;
 	uint32_t number; /* in the order in which they are made */
 };
@@ -30,14 +36,16 @@ struct search {
 	struct gt_arena *arena;
 	struct nesting at; /* the one that is being made */
 	struct nesting *list;
-	uint32_t n;
-	int cut; /* there are more than these */
+	uint32_t n, most;
+	uint32_t most_planned;
+	int cut;     /* there are more than these */
+	int machine; /* they are placements on one machine */
 	uint32_t *place;
 	double phase_s[GT_JOB_MAX_TRAFFIC];
 };
 
-static void place_ranks(const struct gt_job_query *job,
-			const struct nesting *nest, uint32_t *place)
+static void nest_ranks(const struct gt_job_query *job,
+		       const struct nesting *nest, uint32_t *place)
 {
 	const struct gt_workload *w = job->workload;
 
@@ -63,20 +71,28 @@ static void place_ranks(const struct gt_job_query *job,
 	}
 }
 
+static void place_ranks(const struct search *s, const struct nesting *nest,
+			uint32_t *place)
+{
+	if (!s->machine)
+		nest_ranks(s->job, nest, place);
+	for (uint32_t r = 0; s->machine && r < s->job->workload->nranks; r++)
+		place[r] = nest->gpu[r];
+}
+
 /* ---- all nestings ------------------------------------------------------- */
 
 static void note_nesting(struct search *s)
 {
 	struct nesting *nest = &s->list[s->n];
 
-	if (s->n == MAX_NESTINGS ||
-	    (s->n && gt_budget_is_spent(s->job->budget))) {
+	if (s->n == s->most || (s->n && gt_budget_is_spent(s->job->budget))) {
 		s->cut = 1;
 		return;
 	}
 	*nest = s->at;
 	nest->number = s->n++;
-	place_ranks(s->job, nest, s->place);
+	place_ranks(s, nest, s->place);
 	nest->bound_s = gt_job_bound_placed(s->job->workload, s->job->site,
 					    s->place, s->phase_s);
 }
@@ -142,6 +158,27 @@ static void make_parts(struct search *s, uint32_t axis, uint32_t ranks)
 	}
 }
 
+static int note_placement(void *context, const uint32_t *place)
+{
+	struct search *s = context;
+
+	for (uint32_t r = 0; r < s->job->workload->nranks; r++)
+		s->at.gpu[r] = (unsigned char)place[r];
+	note_nesting(s);
+	return s->cut;
+}
+
+static void make_all(struct search *s)
+{
+	const struct gt_job_query *job = s->job;
+
+	if (s->machine)
+		gt_placements_each(job->workload, job->site->ngpus,
+				   note_placement, s);
+	else if (job->workload->naxes)
+		make_parts(s, 0, 1);
+}
+
 static int compare_nestings(const void *a, const void *b)
 {
 	const struct nesting *x = a, *y = b;
@@ -178,6 +215,8 @@ static int plan_assignment(const struct gt_job_query *job,
 					    made->place, phase_s);
 	rc = gt_job_cost_find(job, made->place, &made->cost, &made->why);
 	made->planned = !rc;
+	if (!rc && job->site->nnodes == 1)
+		made->bound_s = gt_job_cost_bound(job, &made->cost, phase_s);
 	return rc == GT_ESYS ? gt_err_set(err, rc, made->why.where, "%s",
 					  made->why.text)
 			     : GT_OK;
@@ -193,27 +232,57 @@ static int is_quicker(const struct gt_assignment *a,
 }
 
 /*
+ * That all placements on a machine were bounded bounds any assignment: by the
+ * least of those that were planned, whose plans may prove more, and of those
+ * that were not, in order from `next` on.
+ */
+static void bound_machine(const struct search *s, double planned, uint32_t next,
+			  struct gt_assign *assign)
+{
+	double least = next < s->n ? s->list[next].bound_s : HUGE_VAL;
+
+	if (!s->machine || s->cut)
+		return;
+	assign->bound_s = fmax(assign->bound_s, fmin(least, planned));
+	assign->joint = 1;
+}
+
+/*
+ * On one machine many placements take as long for their bytes; a few more are
+ * planned, as one of them may have less latency.
+ */
+static int may_be_quicker(const struct search *s, uint32_t next,
+			  const struct gt_assign *assign)
+{
+	return s->machine && assign->nplanned < MORE_PLACEMENTS &&
+	       s->list[next].bound_s < assign->best.cost.expected_s;
+}
+
+/*
  * Plan nestings in order of their bounds, until no other one's bytes can take
  * less than those of one that was planned; the quickest takes its place.
  */
 static int plan_nestings(struct search *s, struct gt_assign *assign,
 			 struct gt_assignment *spare, struct gt_err *err)
 {
-	double least = HUGE_VAL;
+	double least = HUGE_VAL, bound = HUGE_VAL;
+	uint32_t i = 0;
 	int rc = GT_OK;
 
 	assign->complete = !s->cut;
-	for (uint32_t i = 0; i < s->n && !rc; i++) {
-		if (s->list[i].bound_s >= least * (1 - 1e-12))
+	for (; i < s->n && !rc; i++) {
+		if (s->list[i].bound_s >= least * (1 - 1e-12) &&
+		    !may_be_quicker(s, i, assign))
 			break;
-		if (assign->nplanned == MAX_PLANNED ||
+		if (assign->nplanned == s->most_planned ||
 		    (assign->nplanned && gt_budget_is_spent(s->job->budget))) {
 			assign->complete = 0;
 			break;
 		}
-		place_ranks(s->job, &s->list[i], spare->place);
+		place_ranks(s, &s->list[i], spare->place);
 		rc = plan_assignment(s->job, spare, err);
 		assign->nplanned++;
+		bound = fmin(bound, spare->bound_s);
 		if (rc || !spare->planned)
 			continue;
 		least = fmin(least, spare->cost.seconds);
@@ -224,6 +293,8 @@ static int plan_nestings(struct search *s, struct gt_assign *assign,
 			assign->best = better;
 		}
 	}
+	if (assign->best.planned)
+		bound_machine(s, bound, i, assign);
 	return rc;
 }
 
@@ -234,14 +305,16 @@ static int find_best(struct search *s, struct gt_assign *assign,
 	struct gt_assignment spare;
 	int rc = init_assignment(job, s->arena, &spare, err);
 
-	s->list = gt_arena_array(s->arena, MAX_NESTINGS, sizeof(*s->list));
+	s->machine = gt_assign_is_of_machine(job->workload, job->site);
+	s->most = s->machine ? MAX_PLACEMENTS : MAX_NESTINGS;
+	s->most_planned = s->machine ? MAX_PLACEMENTS : MAX_PLANNED;
+	s->list = gt_arena_array(s->arena, s->most, sizeof(*s->list));
 	s->place = spare.place;
 	if (!rc && !s->list)
 		rc = gt_err_nomem(err);
 	if (rc)
 		return rc;
-	if (job->workload->naxes)
-		make_parts(s, 0, 1);
+	make_all(s);
 	qsort(s->list, s->n, sizeof(*s->list), compare_nestings);
 	assign->nnestings = s->n;
 	rc = plan_nestings(s, assign, &spare, err);
@@ -256,6 +329,12 @@ static int find_best(struct search *s, struct gt_assign *assign,
 	return gt_err_set(err, GT_ENO, assign->by_number.why.where,
 			  "no assignment of the ranks can be planned: %s",
 			  assign->by_number.why.text);
+}
+
+int gt_assign_is_of_machine(const struct gt_workload *w,
+			    const struct gt_site *site)
+{
+	return w->naxes && site->nnodes == 1 && site->cuts;
 }
 
 int gt_assign_find(const struct gt_job_query *job, struct gt_arena *arena,

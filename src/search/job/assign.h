@@ -4,11 +4,13 @@
  *
  * A nesting takes of each axis a part that divides its size into the node, the
  * rest to the nodes; within each the axes follow in some order, the first one
- * the fastest.  Nestings are bounded (search/job/bound.h) and planned in order
- * of their bounds, until the next bound is no less than the least time of bytes
- * that was found, or the budget is spent.  Of those that were planned and the
- * order of numbers the one is taken that is quickest with latency counted.  How
- * good its time of bytes is among all assignments their bound tells.
+ * the fastest.  On one machine of up to 8 GPUs that no NVSwitches join all
+ * placements (search/job/placements.h) stand in for nestings.  They are bounded
+ * (search/job/bound.h) and planned in order of their bounds, until the next
+ * bound is no less than the least time of bytes that was found, or the budget
+ * is spent.  Of those that were planned and the order of numbers the one is
+ * taken that is quickest with latency counted.  How good its time of bytes is
+ * among all assignments their bound tells.
  */
 #ifndef GT_SEARCH_JOB_ASSIGN_H
 #define GT_SEARCH_JOB_ASSIGN_H
@@ -20,6 +22,8 @@
 
 struct gt_arena;
 struct gt_group_plan;
+struct gt_site;
+struct gt_workload;
 
 struct gt_assignment {
 	uint32_t *place; /* rank -> place (search/job/site.h) */
@@ -34,7 +38,7 @@ struct gt_assign {
 	struct gt_assignment best;      /* planned */
 	double bound_s;                 /* what any assignment takes at least */
 	int joint;                      /* nodes were bounded, not only GPUs */
-	uint64_t nnestings, nplanned;
+	uint64_t nnestings, nplanned;   /* or placements on one machine */
 	int complete; /* all nestings were planned or are bounded by the best */
 };
 
@@ -44,6 +48,10 @@ struct gt_assign {
  */
 int gt_assign_find(const struct gt_job_query *job, struct gt_arena *arena,
 		   struct gt_assign *assign, struct gt_err *err);
+
+/* Are all placements of the ranks tried, rather than nestings of the axes? */
+int gt_assign_is_of_machine(const struct gt_workload *workload,
+			    const struct gt_site *site);
 
 /* Is the plan one of the best assignment or of that by number? */
 int gt_assign_uses(const struct gt_assign *assign,

@@ -1,11 +1,13 @@
 /* Bounds of a job's traffic by what enters GPUs, nodes and switches. */
 #include "search/job/bound.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/err.h"
 #include "search/job/site.h"
+#include "search/job/within.h"
 #include "search/job/workload.h"
 
 double gt_traffic_enters(const struct gt_traffic *t, uint32_t k)
@@ -173,6 +175,8 @@ double gt_job_bound_placed(const struct gt_workload *w,
 	for (uint32_t p = 0; p < w->nphases; p++) {
 		double s = bound_placed_gpus(w, site, place, p, spans[p]);
 
+		if (site->nnodes == 1)
+			s = fmax(s, gt_within_placed(w, site, place, p));
 		phase_s[p] = s > phase_s[p] ? s : phase_s[p];
 		sum += phase_s[p];
 	}
@@ -390,6 +394,7 @@ static double bound_inside(const struct any *a, uint32_t phase)
 		double s = seconds_of(gt_traffic_enters(t, 1),
 				      gpu_gbs(a->site, 1));
 
+		s = fmax(s, gt_within_least(a->site, t));
 		if (t->phase == phase && t->size > 1 &&
 		    t->size <= a->site->ngpus && (least < 0 || s < least))
 			least = s;
@@ -436,6 +441,19 @@ static double bound_case(struct any *a, uint32_t inside)
 		best = value > best ? value : best;
 	}
 	return best;
+}
+
+/* What a phase takes at least on one machine, where all groups are inside. */
+static double bound_machine(const struct gt_workload *w,
+			    const struct gt_site *site, uint32_t phase)
+{
+	double most = bound_gpus(w, site, phase, 1);
+
+	for (uint32_t e = 0; e < w->ntraffic; e++)
+		if (w->traffic[e].phase == phase)
+			most = fmax(most,
+				    gt_within_least(site, &w->traffic[e]));
+	return most;
 }
 
 /* With many phases each has the lesser of its two bounds. */
@@ -494,7 +512,9 @@ int gt_job_bound_any(const struct gt_workload *w, const struct gt_site *site,
 		double in = bound_gpus(w, site, p, 1);
 		double out = bound_gpus(w, site, p, 0);
 
-		*seconds += site->nnodes > 1 && out < in ? out : in;
+		*seconds += site->nnodes == 1 ? bound_machine(w, site, p)
+			    : out < in        ? out
+					      : in;
 	}
 	return GT_OK;
 }

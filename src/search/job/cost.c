@@ -255,6 +255,44 @@ int gt_job_cost_find(const struct gt_job_query *job, const uint32_t *place,
 	return find_expected(job, cost, err);
 }
 
+/* What a plan proves of all groups of a phase that have it, in seconds. */
+static double proven_seconds(const struct gt_workload *w,
+			     const struct gt_job_cost *cost, uint32_t phase,
+			     const struct gt_group_plan *plan)
+{
+	double bytes = 0;
+
+	if (!plan || plan->bound_gbs <= 0)
+		return 0;
+	for (uint32_t e = 0; e < w->ntraffic; e++)
+		for (uint32_t g = 0; g < w->traffic[e].ngroups; g++)
+			if (w->traffic[e].phase == phase &&
+			    cost->plans[e][g] == plan)
+				bytes += gt_traffic_bytes(&w->traffic[e]);
+	return bytes / plan->bound_gbs / 1e9;
+}
+
+double gt_job_cost_bound(const struct gt_job_query *job,
+			 const struct gt_job_cost *cost, const double *phase_s)
+{
+	const struct gt_workload *w = job->workload;
+	double sum = 0;
+
+	for (uint32_t p = 0; p < w->nphases; p++) {
+		double most = phase_s[p];
+
+		for (uint32_t e = 0; e < w->ntraffic; e++)
+			for (uint32_t g = 0; w->traffic[e].phase == p &&
+					     g < w->traffic[e].ngroups;
+			     g++)
+				most = fmax(most,
+					    proven_seconds(w, cost, p,
+							   cost->plans[e][g]));
+		sum += most;
+	}
+	return sum;
+}
+
 double gt_job_cost_link_s(const struct gt_job_query *job,
 			  const struct gt_job_cost *cost, uint32_t phase,
 			  size_t link)

@@ -60,6 +60,14 @@ int gt_job_cost_find(const struct gt_job_query *job, const uint32_t *place,
 		     struct gt_job_cost *cost, struct gt_err *err);
 
 /*
+ * The seconds of all phases at least, which are phase_s[] at least, with ranks
+ * where they are on one machine: what the plans of groups prove of each of them
+ * by itself.
+ */
+double gt_job_cost_bound(const struct gt_job_query *job,
+			 const struct gt_job_cost *cost, const double *phase_s);
+
+/*
  * The kinds of links that take as long as a phase, or nearly (9/10): one of
  * each kind, into full[GT_JOB_MAX_FULL].  Their number.
  */

@@ -27,6 +27,9 @@ struct gt_group_plan {
 	struct gt_group_place place; /* of the first group that has it */
 	const struct gt_plan *plan;
 	double algbw_gbs;
+	/* What no schedule over the routes between its GPUs exceeds, proven by
+	 * the plan; 0: nothing is. */
+	double bound_gbs;
 	uint32_t nloads, loads_room;
 	struct gt_group_load *loads;
 };

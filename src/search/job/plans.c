@@ -109,6 +109,16 @@ static int copy_place(struct gt_arena *arena, const struct gt_group_place *from,
 	return GT_OK;
 }
 
+/* What the plan proves of any schedule, or 0. */
+static double proven_gbs(const struct gt_plan *plan)
+{
+	const struct gt_plan_proof *proof = &plan->proof;
+
+	if (proof->class_ == GT_PROOF_ANY)
+		return gt_plan_algbw(plan, proof->bound);
+	return proof->has_any_bound ? gt_plan_algbw(plan, proof->any_bound) : 0;
+}
+
 /* Ask the planner for the group's machine, or the part of the cluster. */
 static int plan_place(const struct gt_group_plans *plans, const char *gpus,
 		      const struct gt_cluster *part, struct gt_group_kept *kept,
@@ -134,6 +144,7 @@ static int plan_place(const struct gt_group_plans *plans, const char *gpus,
 	kept->group->plan = gt_planner_result(kept->planner)->plan;
 	kept->group->algbw_gbs = gt_plan_algbw(kept->group->plan,
 					       kept->group->plan->proof.value);
+	kept->group->bound_gbs = proven_gbs(kept->group->plan);
 	return GT_OK;
 }
 

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/rat.h"
 #include "search/graph/graph.h"
+#include "search/job/cuts.h"
 #include "topo/cluster/cluster.h"
 
 /* Flows are whole numbers: GB/s times this, rounded up. */
@@ -240,7 +241,7 @@ static int check_cluster(const struct gt_cluster *cluster, struct gt_err *err)
 
 int gt_site_init(struct gt_site *site, struct gt_topo *topo,
 		 const struct gt_cluster *cluster, enum gt_rates rates,
-		 struct gt_err *err)
+		 struct gt_arena *arena, struct gt_err *err)
 {
 	int rc = cluster ? check_cluster(cluster, err) : GT_OK;
 
@@ -254,6 +255,8 @@ int gt_site_init(struct gt_site *site, struct gt_topo *topo,
 		.ngpus = gt_topo_ngpus(topo),
 	};
 	rc = gt_topo_need_gpus(topo, err);
+	if (!rc)
+		rc = gt_job_cuts_find(topo, arena, &site->cuts, err);
 	if (rc)
 		return rc;
 	find_gpu_rates(site);

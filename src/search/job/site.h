@@ -14,8 +14,10 @@
 
 #include "topo/graph/topo.h"
 
+struct gt_arena;
 struct gt_cluster;
 struct gt_err;
+struct gt_job_cuts;
 
 enum { GT_SITE_MAX_LEVELS = 16 };
 
@@ -36,6 +38,8 @@ struct gt_site {
 	 * not only talk over these in a node.
 	 */
 	double peer_gbs;
+	/* What GPUs that no NVSwitches join send each other, or NULL. */
+	const struct gt_job_cuts *cuts;
 	/* What one GPU sends out of its node without another GPU's links. */
 	double out_gbs;
 	/* The smallest first: nodes, then those below each level's switches. */
@@ -45,11 +49,12 @@ struct gt_site {
 
 /*
  * Make the site of one machine (cluster is NULL) or a cluster; both are
- * borrowed.  GT_EINPUT when nodes are not alike, or there are no GPUs.
+ * borrowed, further memory is the arena's.  GT_EINPUT when nodes are not alike,
+ * or there are no GPUs.
  */
 int gt_site_init(struct gt_site *site, struct gt_topo *topo,
 		 const struct gt_cluster *cluster, enum gt_rates rates,
-		 struct gt_err *err);
+		 struct gt_arena *arena, struct gt_err *err);
 
 /* Write the name of a node, cut to size; of one machine it is "localhost". */
 void gt_site_node_name(const struct gt_site *site, uint32_t node, char *text,

@@ -76,6 +76,7 @@ static int keep(struct balancer *r)
 	if (r->best <= 0 || busiest < r->best) {
 		r->best = busiest;
 		r->idle = 0;
+		b->gbs = b->ntrees / busiest;
 	} else if (!b->all) {
 		return GT_OK;
 	}

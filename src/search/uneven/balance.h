@@ -25,6 +25,7 @@ struct gt_balance {
 	uint32_t nkept;
 	struct gt_grown *trees;
 	uint32_t nrounds;
+	double gbs; /* what the best round's trees carry at one rate, all */
 };
 
 /*

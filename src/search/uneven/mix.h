@@ -1,7 +1,8 @@
 /*
- * Of many trees from one root, or of an all-reduce, how much of each: a linear
- * program over the links that would be full.  Floats lead the way; parts are
- * whole numbers, whose loads are then added up exactly by whoever uses them.
+ * Of many trees from one root, of an all-reduce, or with as much from each
+ * root, how much of each: a linear program over the links that would be full.
+ * Floats lead the way; parts are whole numbers, whose loads are then added up
+ * exactly by whoever uses them.
  */
 #ifndef GT_SEARCH_UNEVEN_MIX_H
 #define GT_SEARCH_UNEVEN_MIX_H
@@ -22,8 +23,15 @@ struct gt_mix {
 	double gbs; /* what they carry */
 };
 
+/* Trees; with `each`, every rank is the root of as much, and of some. */
+struct gt_mix_of {
+	const struct gt_grown *trees;
+	uint32_t n;
+	int each;
+};
+
 /* GT_ESYS: no memory. */
-int gt_mix_trees(const struct gt_ways *ways, const struct gt_grown *trees,
-		 uint32_t ntrees, struct gt_mix *mix);
+int gt_mix_trees(const struct gt_ways *ways, const struct gt_mix_of *of,
+		 struct gt_mix *mix);
 
 #endif

@@ -29,7 +29,13 @@
 enum { MANY = 512, MOST_EACH = 8, SOME = 32 };
 
 /*
- * How often SOME trees more are grown for a mix, and how often for nothing;
+ * Trees from each root of more ranks than this are so many that they are even
+ * without being mixed.
+ */
+enum { MIXED_RANKS = 64 };
+
+/*
+ * How often trees more are grown for a mix, and how often for nothing;
  * what is better than before, and good enough; and the part of the mean of
  * those that limit that a link costs in any case.
  */
@@ -284,6 +290,14 @@ static void take_better(const struct gt_mix *mix, uint32_t ntrees,
 	memcpy(best->parts, mix->parts, ntrees * sizeof(*best->parts));
 }
 
+/* How many trees join at a time: as many from each root. */
+static uint32_t count_added(const struct search *s)
+{
+	uint32_t n = s->request->nranks;
+
+	return s->balance.all ? SOME : (SOME + n - 1) / n * n;
+}
+
 /*
  * Mix the trees, and grow others where the mix finds links to be worth
  * something, until it carries nearly all that is possible or no more than
@@ -294,13 +308,16 @@ static int find_mix(struct search *s, struct gt_mix *mix, struct gt_mix *best,
 		    struct gt_err *err)
 {
 	struct gt_balance *b = &s->balance;
+	struct gt_mix_of of = {.each = !b->all};
 	double *prices =
 		gt_arena_array(s->arena, s->fabric.nlinks, sizeof(*prices));
 	double most = gt_rat_double(s->most), before = 0;
 	int rc = prices ? GT_OK : gt_err_nomem(err);
 
 	for (uint32_t turn = 0, idle = 0; !rc; turn++) {
-		if (gt_mix_trees(b->ways, b->trees, b->nkept, mix))
+		of.trees = b->trees;
+		of.n = b->nkept;
+		if (gt_mix_trees(b->ways, &of, mix))
 			return gt_err_nomem(err);
 		take_better(mix, b->nkept, best);
 		idle = best->gbs > before * BETTER ? 0 : idle + 1;
@@ -310,7 +327,7 @@ static int find_mix(struct search *s, struct gt_mix *mix, struct gt_mix *best,
 			break;
 		smooth(s, mix->worth, mix->gbs, prices);
 		gt_balance_drop(b, mix->parts, best->parts);
-		rc = gt_balance_add(b, SOME, prices, err);
+		rc = gt_balance_add(b, count_added(s), prices, err);
 	}
 	return rc;
 }
@@ -319,7 +336,7 @@ static int find_mix(struct search *s, struct gt_mix *mix, struct gt_mix *best,
 static int find_parts(struct search *s, int64_t **times, struct gt_err *err)
 {
 	struct gt_balance *b = &s->balance;
-	uint32_t most = b->nkept + (b->all ? TURNS * SOME : 0);
+	uint32_t most = b->nkept + TURNS * count_added(s);
 	struct gt_mix mix = {
 		.parts = gt_arena_array(s->arena, most, sizeof(*mix.parts)),
 		.worth = gt_arena_array(s->arena, s->fabric.nlinks,
@@ -330,7 +347,8 @@ static int find_parts(struct search *s, int64_t **times, struct gt_err *err)
 	if (!mix.parts || !mix.worth || !best.parts)
 		return gt_err_nomem(err);
 	*times = best.parts;
-	if (b->all)
+	if (b->all || (s->request->nranks <= MIXED_RANKS &&
+		       b->gbs < gt_rat_double(s->most) * ENOUGH))
 		return find_mix(s, &mix, &best, err);
 	count_same(s, best.parts);
 	return GT_OK;

@@ -311,21 +311,55 @@ static double check_plan(const struct gt_plan *plan)
 	       gt_rat_double(plan->proof.bound);
 }
 
+static const enum gt_coll colls[] = {GT_COLL_ALLGATHER, GT_COLL_ALLREDUCE,
+				     GT_COLL_REDUCESCATTER, GT_COLL_BROADCAST,
+				     GT_COLL_REDUCE};
+
+static void make_nodes(char *dir)
+{
+	assert_non_null(mkdtemp(dir));
+	for (uint32_t i = 0; i < 3; i++)
+		write_node(dir, i, 2 * i);
+}
+
+static void remove_nodes(const char *dir)
+{
+	char line[64];
+
+	snprintf(line, sizeof(line), "rm -r %s", dir);
+	assert_int_equal(system(line), 0);
+}
+
+/* Of few ranks, trees of one rate would leave links 8 or 9 % empty. */
+static void test_few(void **state)
+{
+	static const uint32_t clusters[] = {83, 128, 266, 361, 406};
+	char dir[] = "/tmp/gtopo-uneven-XXXXXX";
+
+	(void)state;
+	make_nodes(dir);
+	for (uint32_t i = 0; i < 5; i++) {
+		struct gt_plan *plan;
+
+		seed = clusters[i] * 2654435761u;
+		write_cluster(dir);
+		plan = plan_of(dir, 0, colls[(clusters[i] - 1) % 5]);
+		assert_true(check_plan(plan) > 0.95);
+		gt_plan_free(plan);
+	}
+	remove_nodes(dir);
+}
+
 static void test_random(void **state)
 {
-	static const enum gt_coll colls[] = {
-		GT_COLL_ALLGATHER, GT_COLL_ALLREDUCE, GT_COLL_REDUCESCATTER,
-		GT_COLL_BROADCAST, GT_COLL_REDUCE};
 	const char *asked = getenv("GTOPO_TEST_UNEVEN");
 	uint32_t n = asked ? (uint32_t)atoi(asked) : CLUSTERS, near = 0;
 	uint32_t best = 0, most_ranks = 0;
 	double least = 1;
-	char dir[] = "/tmp/gtopo-uneven-XXXXXX", line[64];
+	char dir[] = "/tmp/gtopo-uneven-XXXXXX";
 
 	(void)state;
-	assert_non_null(mkdtemp(dir));
-	for (uint32_t i = 0; i < 3; i++)
-		write_node(dir, i, 2 * i);
+	make_nodes(dir);
 	for (uint32_t i = 0; i < n; i++) {
 		struct gt_plan *plans[2];
 		double reached;
@@ -357,8 +391,7 @@ static void test_random(void **state)
 		      "0.95 of it, the least %.4f\n",
 		      n, most_ranks, best, near, least);
 	assert_true(near * 100 >= n * 95);
-	snprintf(line, sizeof(line), "rm -r %s", dir);
-	assert_int_equal(system(line), 0);
+	remove_nodes(dir);
 }
 
 /* Trees of the best mix stay, whatever a later one takes. */
@@ -389,6 +422,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_drop),
+		cmocka_unit_test(test_few),
 		cmocka_unit_test(test_random),
 	};
 
