@@ -27,16 +27,23 @@ struct gt_piece {
 	uint64_t first, count;
 };
 
-/* How many blocks of a piece does the engine's own buffer have room for? */
+/*
+ * How many blocks of a piece lie in the engine's own buffer?  Of what is
+ * fetched it has inputs alone, and what is only added up goes to scratch.
+ */
 static uint64_t gt_pieces_blocks(const struct gt_engine *engine,
 				 const struct gt_exec_request *req)
 {
-	/* Of what is fetched it holds inputs alone. */
-	int one =
-		engine->access == GT_CUDA_ACCESS_PULLED &&
-		(req->coll == GT_COLL_ALLGATHER || req->coll == GT_COLL_GATHER);
+	int fetched = engine->access == GT_CUDA_ACCESS_PULLED;
 
-	return gt_coll_has_blocks(req->coll) && !one ? engine->plan->nranks : 1;
+	if (!gt_coll_has_blocks(req->coll))
+		return 1;
+	if (fetched && req->coll == GT_COLL_REDUCESCATTER)
+		return 0;
+	if (fetched &&
+	    (req->coll == GT_COLL_ALLGATHER || req->coll == GT_COLL_GATHER))
+		return 1;
+	return engine->plan->nranks;
 }
 
 /* A piece as a request in the engine's own buffers, in which it has no gaps. */

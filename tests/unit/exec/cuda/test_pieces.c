@@ -445,7 +445,7 @@ static void fetch(uint32_t turn)
 	assert_ptr_equal(world.ranks[0].stream, &world.streams[0][0]);
 }
 
-/* Of what all fetch from all, the room holds inputs alone. */
+/* The room has inputs alone of what all fetch, and nothing of sums. */
 static void test_fetched(void **state)
 {
 	struct gt_engine *engine = &world.engine[0];
@@ -460,6 +460,8 @@ static void test_fetched(void **state)
 	world.req = (struct gt_exec_request){.coll = GT_COLL_ALLGATHER,
 					     .dtype = GT_DTYPE_INT32,
 					     .count = ROOM / 4};
+	assert_int_equal(gt_pieces_cut(engine, &world.req), ROOM / 4);
+	world.req.coll = GT_COLL_REDUCESCATTER;
 	assert_int_equal(gt_pieces_cut(engine, &world.req), ROOM / 4);
 	world.req.coll = GT_COLL_ALLTOALL;
 	assert_true(gt_pieces_cut(engine, &world.req) < ROOM / 8);
