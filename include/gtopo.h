@@ -348,7 +348,8 @@ GTOPO_API void gtopo_comm_abort(struct gtopo_comm *comm);
  * processes name alike.  One thread calls it in each process that has ranks
  * left, also where `comm` has not failed, and it waits for the others within
  * the time limit.  The ranks that are left keep their order.  The plan is that
- * of `comm` without them, verified as any.
+ * of the first communicator which `comm` comes from, without all that are gone,
+ * verified as any.
  *
  * A failure of `comm` has ended all operations, also those that hung; while it
  * works, they go on, unless flags has GTOPO_SHRINK_ABORT.  `comm` is still to

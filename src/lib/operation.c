@@ -135,16 +135,15 @@ int gt_operation_take(struct gtopo_comm *comm, uint32_t n, struct gt_err *err)
 int gt_operation_verify(struct gtopo_comm *comm,
 			const struct gt_exec_request *req, struct gt_err *err)
 {
-	/* The plan's own is what engines have made programs for. */
-	uint32_t kept = comm->plan->root;
+	/* The plan's own root is what engines have made programs for. */
+	struct gt_plan plan = *comm->plan;
 	uint32_t root = gt_coll_is_rooted(req->coll) ? req->root : 0;
 	int rc;
 
 	if (comm->verified[root] >> req->coll & 1)
 		return GT_OK;
-	comm->plan->root = root;
-	rc = gt_simulate(comm->plan, req->coll, err);
-	comm->plan->root = kept;
+	plan.root = root;
+	rc = gt_simulate(&plan, req->coll, err);
 	if (!rc)
 		comm->verified[root] |= 1u << req->coll;
 	return rc;

@@ -296,6 +296,8 @@ static void gt_uid_end(struct gt_uid_root *root)
 	while (gt_uid_answer_all(root) < root->size && *root->why &&
 	       gt_clock_ns() < until_ns && gt_uid_serve(root))
 		;
+	/* Nobody else is served any more, who should not wait for it. */
+	gt_listener_close(&root->listener);
 	if (!*root->why)
 		gt_uid_follow_all(root);
 	for (uint32_t r = 0; r < root->size; r++)

@@ -83,11 +83,12 @@ static void gt_lead_enter(void *arg, struct gt_wire *wire,
 		gt_world_refuse(wire, "the others go on without this process");
 	else if (!is_behind && !attempt)
 		gt_wire_close(wire);
-	else
+	else {
 		gt_lead_seat(&lead->group->seats[rank], wire, is_behind);
-	/* No number is given twice, whoever has counted further. */
-	if (!is_behind && attempt > gt_world_attempt(world, *epoch))
-		*epoch = answer->index;
+		/* No number is given twice, whoever has counted further. */
+		if (!is_behind && attempt > gt_world_attempt(world, *epoch))
+			*epoch = answer->index;
+	}
 }
 
 /* The process's port is somebody else's now. */

@@ -321,7 +321,7 @@ first() {
 }
 
 @test "small jobs go where no other placement takes less" {
-	run python3 "$GTOPO_SRC/tests/cli/job_placements.py" "$GTOPO" 1 4 3 \
+	run python3 -B "$GTOPO_SRC/tests/cli/job_placements.py" "$GTOPO" 1 4 3 \
 		"$xml/dgx-1v.xml" "$xml/pcie-8gpu.xml" \
 		"$xml/workstation-4gpu.xml" "$xml/mi300x.xml"
 	echo "$output"

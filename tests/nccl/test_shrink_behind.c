@@ -104,5 +104,6 @@ int main(void)
 		cmocka_unit_test(case_one_hears_less),
 	};
 
+	alarm(300);
 	return cmocka_run_group_tests(cases, NULL, NULL);
 }

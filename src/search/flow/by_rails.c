@@ -230,7 +230,7 @@ static int set_channels(const struct by_rails *b, uint32_t limit,
 }
 
 /* Plan, and check what was planned; GT_ENO: it is not the best, or too much. */
-static int plan(struct by_rails *b, uint32_t limit, struct gt_err *err)
+static int plan(struct by_rails *b, uint32_t limit)
 {
 	const struct gt_shape_args *args = b->args;
 	uint32_t n = args->fabric->nranks;
@@ -251,9 +251,9 @@ static int plan(struct by_rails *b, uint32_t limit, struct gt_err *err)
 	gt_rails_plan(b->rails, b->units, b->schedule);
 	if (b->schedule->parts > limit)
 		return GT_ENO;
+	/* A fabric that this does not understand is the program's to plan. */
 	rc = gt_rails_check(b->rails, b->units, b->schedule, &b->slowest, &why);
-	return rc == GT_EINPUT ? gt_err_set(err, rc, why.where, "%s", why.text)
-			       : rc;
+	return rc == GT_EINPUT ? GT_ENO : rc;
 }
 
 int gt_flow_by_rails(const struct gt_shape_args *args, uint32_t limit,
@@ -261,7 +261,7 @@ int gt_flow_by_rails(const struct gt_shape_args *args, uint32_t limit,
 {
 	struct by_rails b = {.args = args};
 	struct gt_proposal found = *proposal;
-	int rc = plan(&b, limit, err);
+	int rc = plan(&b, limit);
 
 	if (!rc)
 		rc = weigh(&b, &found);

@@ -200,7 +200,8 @@ static int open_without_room(struct job *job)
 		return 1;
 	fclose(file);
 	gt_err_init(&err);
-	limit.rlim_max = RLIM_INFINITY;
+	if (getrlimit(RLIMIT_AS, &limit))
+		return 1;
 	limit.rlim_cur = (rlim_t)(pages * sysconf(_SC_PAGESIZE));
 	/* A thread's stack alone is several times as large. */
 	limit.rlim_cur += 1 << 18;
