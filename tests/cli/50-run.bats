@@ -123,26 +123,49 @@ assert report["rows"] == []' <<<"$out"
 	[ "$(cat "$plan.report")" = old ]
 }
 
+interrupted() { # SIGNAL ARGUMENT...
+	local signal=$1 pid
+	shift
+	rm -f "$plan.out"
+	# A shell's background jobs ignore SIGINT: ask for it anew.
+	python3 -c 'import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+os.execv(sys.argv[1], sys.argv[1:])' "$GTOPO" run --plan "$plan" \
+		--device host "$@" >"$plan.out" 2>"$plan.err" &
+	pid=$!
+	until_true test -s "$plan.out"
+	kill -$signal $pid
+	status=0
+	wait $pid || status=$?
+	[ "$status" -eq 3 ]
+	[ "$(cat "$plan.err")" = "gtopo run: interrupted" ]
+}
+
 @test "SIGTERM and SIGINT end a run cleanly, status 3" {
 	need_python
 	ring_plan
-	local signal pid
-	for signal in TERM INT; do
-		rm -f "$plan.out"
-		# A shell's background jobs ignore SIGINT: ask for it anew.
-		python3 -c 'import os, signal, sys
-signal.signal(signal.SIGINT, signal.default_int_handler)
-os.execv(sys.argv[1], sys.argv[1:])' "$GTOPO" run --plan "$plan" \
-			--device host -b 4K -e 16M -n 100000 \
-			>"$plan.out" 2>"$plan.err" &
-		pid=$!
-		until_true test -s "$plan.out"
-		kill -$signal $pid
-		status=0
-		wait $pid || status=$?
-		[ "$status" -eq 3 ]
-		[ "$(cat "$plan.err")" = "gtopo run: interrupted" ]
-	done
+	interrupted TERM -b 4K -e 16M -n 100000
+	interrupted INT -b 4K -e 16M -n 100000
+}
+
+has_threads() { # PID
+	[ "$(ls "/proc/$1/task" | wc -l)" -gt 2 ]
+}
+
+@test "a soak whose operations are short is interrupted at once" {
+	ring_plan
+	local pid begin=$SECONDS
+	"$GTOPO" run --plan "$plan" --device host --soak 120s -e 4K \
+		>"$plan.out" 2>"$plan.err" &
+	pid=$!
+	until_true has_threads $pid
+	kill -TERM $pid
+	status=0
+	wait $pid || status=$?
+	[ "$status" -eq 3 ]
+	[[ $(cat "$plan.out") == *" 0 elements wrong, then it failed" ]]
+	[ "$(cat "$plan.err")" = "gtopo run: interrupted" ]
+	[ $((SECONDS - begin)) -lt 60 ]
 }
 
 @test "what cannot be run is told: sizes" {

@@ -107,15 +107,28 @@ static int gt_soak_one(struct gt_soak *soak, struct gt_err *err)
 	return GT_OK;
 }
 
-/* All processes stop after the same operation. */
+static int gt_soak_is_interrupted(const struct gt_soak *soak)
+{
+	const _Atomic int *interrupt = soak->sweep->config.interrupt;
+
+	return interrupt && atomic_load(interrupt);
+}
+
+/*
+ * All processes stop after the same operation.  Engines look at the interrupt
+ * while they wait, which in short operations they do not.
+ */
 static int gt_soak_is_over(struct gt_soak *soak, int64_t duration_ns, int *over,
 			   struct gt_err *err)
 {
 	struct gt_world *world = soak->sweep->config.world;
 	int64_t now = gt_clock_ns();
 	uint64_t any = now - soak->begin_ns >= duration_ns;
-	int rc = world ? gt_world_max(world, &any, err) : GT_OK;
+	int rc;
 
+	if (gt_soak_is_interrupted(soak))
+		return gt_err_set(err, GT_ESYS, NULL, "interrupted");
+	rc = world ? gt_world_max(world, &any, err) : GT_OK;
 	*over = !rc && any > 0;
 	if (!soak->sweep->quiet && isatty(STDERR_FILENO) &&
 	    now - soak->told_ns > 500000000) {
@@ -149,10 +162,8 @@ static int gt_soak_align(struct gt_soak *soak, struct gt_err *err)
 /* May the job go on without those that are gone?  Nobody wants an end here. */
 static int gt_soak_may_go_on(const struct gt_soak *soak, int rc)
 {
-	const _Atomic int *interrupt = soak->sweep->config.interrupt;
-
 	return rc == GT_ESYS && soak->going && soak->sweep->config.world &&
-	       !(interrupt && atomic_load(interrupt));
+	       !gt_soak_is_interrupted(soak);
 }
 
 /* Go on as often as it takes: the next may be gone before all have begun. */
