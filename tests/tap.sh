@@ -18,6 +18,17 @@ verdict() { # NAME FINDINGS: good when there are none
 	fi
 }
 
+# A command ends with that status and says such words; all of it is $tmp/out.
+ends() { # NAME STATUS WORDS COMMAND...
+	local name=$1 want=$2 words=$3 status
+	shift 3
+	"$@" >"$tmp/out" 2>&1
+	status=$?
+	verdict "$name" "$([ "$status" -eq "$want" ] &&
+		grep -qE -- "$words" "$tmp/out" ||
+		{ echo "status $status:"; cat "$tmp/out"; })"
+}
+
 skipped() { # NAME WHY
 	n=$((n + 1))
 	echo "ok $n - $1 # skip $2"

@@ -26,30 +26,19 @@ row() { # NAME
 	grep -F "| $1" "$tmp/r/h200x2-abc.faults.md"
 }
 
-# is NAME STATUS WORDS COMMAND...
-is() {
-	local name=$1 want=$2 words=$3 status
-	shift 3
-	"$@" >"$tmp/out" 2>&1
-	status=$?
-	verdict "$name" "$([ "$status" -eq "$want" ] &&
-		grep -qE -- "$words" "$tmp/out" ||
-		{ echo "status $status:"; cat "$tmp/out"; })"
-}
-
 has() { # NAME ROW WORDS
 	verdict "$1" "$(row "$2" | grep -qE -- "$3" || row "$2")"
 }
 
 faults=(bash "$src/tests/gpu/faults.sh")
 gpus 2
-is "what it does is told" 2 'faults.sh RESULTS' "${faults[@]}"
-is "no NCCL" 77 'there is no .*none.so' \
+ends "what it does is told" 2 'faults.sh RESULTS' "${faults[@]}"
+ends "no NCCL" 77 'there is no .*none.so' \
 	env NCCL_LIBRARY="$tmp/none.so" "${faults[@]}" "$tmp/r"
 gpus 1
-is "one GPU" 77 'needs 2 GPUs, here are 1' "${faults[@]}" "$tmp/r"
+ends "one GPU" 77 'needs 2 GPUs, here are 1' "${faults[@]}" "$tmp/r"
 gpus 2
-is "a part of machine.sh" 0 '^faults: status 77,' \
+ends "a part of machine.sh" 0 '^faults: status 77,' \
 	bash "$src/tests/gpu/machine.sh" "$tmp/m" faults
 if nm -D "$face" | grep -qE ' __(a|t|ub)san_'; then
 	skipped "tables of faults" "sanitizers are in the library"
@@ -57,7 +46,7 @@ if nm -D "$face" | grep -qE ' __(a|t|ub)san_'; then
 	exit
 fi
 
-is "faults that gtopo names" 0 'kill -9 of process 1 \| 1 of 1 \|' \
+ends "faults that gtopo names" 0 'kill -9 of process 1 \| 1 of 1 \|' \
 	env FAULTS="kill exit count" FAULT_SECONDS=60 RUNS=1 \
 	NCCL_LIBRARY="$tmp/libnccl.so.2" "${faults[@]}" "$tmp/r"
 both='`ncclRemoteError: [^|]*process 1 ended without a word`, .*; exit 1 after'
@@ -70,7 +59,7 @@ has "4 processes go on" "4 processes of 1" \
 	'\| 1 of 1 \| [0-9]+, [0-9]+ \| [0-9]+, [0-9]+ \|'
 
 # gtopo run needs longer for the first than it is given here, which is told.
-is "what is not named in time" 1 'not as it should be: SIGSTOP of rank 1, gt' \
+ends "what is not named in time" 1 'not as it should be: SIGSTOP of rank 1, gt' \
 	env FAULTS="stop never" FAULT_SECONDS=2 RUNS=0 \
 	NCCL_LIBRARY="$mute" "${faults[@]}" "$tmp/r"
 has "a rank that is stopped" "SIGSTOP" \
@@ -92,7 +81,7 @@ MUTE_COUNT=1 FAULTS=count RUNS=0 NCCL_LIBRARY=$mute \
 	"${faults[@]}" "$tmp/r" >"$tmp/out" 2>&1
 has "a library that crashes" "rank 1 calls another" \
 	'\| `nothing`, [0-9]+ ms; exit -6 \|'
-is "a library that does not start" 1 'NCCL: did not start: .*ncclGetUniqueId' \
+ends "a library that does not start" 1 'NCCL: did not start: .*ncclGetUniqueId' \
 	env TMPDIR="$tmp/none" FAULTS=kill RUNS=0 NCCL_LIBRARY="$mute" \
 	"${faults[@]}" "$tmp/r"
 verdict "nothing is left" "$(pgrep -f "fault_rank.py $root|$tmp/r/faults/plan")"

@@ -140,8 +140,10 @@ int gt_cuda_ce_need(struct gt_engine *engine, const struct gt_exec_request *req,
 void gt_cuda_ce_release(struct gt_engine *engine);
 
 /*
- * Put one rank's part on its streams; a cudaError_t.  Its begin is what others
- * do not wait for yet; what comes on the stream may overtake the rest of it.
+ * Put one rank's part on its streams; a cudaError_t.  _launch() does both of
+ * the others: _begin() puts what the rank sends to be added up or lets others
+ * fetch, _end() what waits until all have done so.  Other parts may go between
+ * the two, on another stream.
  */
 int gt_cuda_ce_launch(const struct gt_engine *engine,
 		      const struct gt_exec_request *req, uint32_t rank);
