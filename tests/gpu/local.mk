@@ -36,7 +36,8 @@ gpu_programs = %D%/face %D%/library %D%/matrix %D%/xid \
 endif
 
 # What a GPU machine needs, as an archive; machine.sh in it says the rest.
-gpu-bundle: all $(gpu_programs)
+gpu-bundle: all
+	$(AM_V_at)$(MAKE) $(AM_MAKEFLAGS) $(gpu_programs)
 	$(AM_V_at)bash $(top_srcdir)/%D%/bundle.sh . $(top_srcdir)
 .PHONY: gpu-bundle
 

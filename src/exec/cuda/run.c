@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/err.h"
@@ -21,7 +22,20 @@
 
 enum {
 	GT_CUDA_GRACE_S = 10,
-	GT_CUDA_NEWS_MS = 1000, /* until one hears who is gone */
+	GT_CUDA_NEWS_MS = 1000,     /* until one hears who is gone */
+	GT_CUDA_LOOK_NS = 20000000, /* between looks at other processes */
+};
+
+/*
+ * Looks at the other processes while ranks launch: a queue that is full keeps
+ * their threads until its kernels, which may wait for who is gone, end.
+ */
+struct gt_run_watch {
+	struct gt_engine *engine;
+	pthread_t thread;
+	pthread_mutex_t mutex;
+	pthread_cond_t changed;
+	int over;
 };
 
 /* All ranks' threads wait at this gate, so that they launch together. */
@@ -213,6 +227,56 @@ static void *gt_rank_time(void *arg)
 	return NULL;
 }
 
+static void *gt_run_watch_main(void *arg)
+{
+	struct gt_run_watch *watch = arg;
+	struct gt_engine *engine = watch->engine;
+	struct timespec until;
+	int64_t next_ns;
+
+	pthread_mutex_lock(&watch->mutex);
+	while (!watch->over) {
+		if (gt_cuda_interrupted(engine) ||
+		    gt_process_group_check(&engine->group, NULL))
+			gt_cuda_abort(engine);
+		next_ns = gt_clock_ns() + GT_CUDA_LOOK_NS;
+		until.tv_sec = next_ns / 1000000000;
+		until.tv_nsec = next_ns % 1000000000;
+		pthread_cond_timedwait(&watch->changed, &watch->mutex, &until);
+	}
+	pthread_mutex_unlock(&watch->mutex);
+	return NULL;
+}
+
+static int gt_run_watch_start(struct gt_run_watch *watch, struct gt_err *err)
+{
+	pthread_condattr_t attr;
+	int rc;
+
+	pthread_mutex_init(&watch->mutex, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&watch->changed, &attr);
+	pthread_condattr_destroy(&attr);
+	rc = gt_thread_start(&watch->thread, gt_run_watch_main, watch, err);
+	if (rc) {
+		pthread_cond_destroy(&watch->changed);
+		pthread_mutex_destroy(&watch->mutex);
+	}
+	return rc;
+}
+
+static void gt_run_watch_stop(struct gt_run_watch *watch)
+{
+	pthread_mutex_lock(&watch->mutex);
+	watch->over = 1;
+	pthread_cond_signal(&watch->changed);
+	pthread_mutex_unlock(&watch->mutex);
+	pthread_join(watch->thread, NULL);
+	pthread_cond_destroy(&watch->changed);
+	pthread_mutex_destroy(&watch->mutex);
+}
+
 /* Start a thread for each rank but the first, which is this thread's. */
 static uint32_t gt_ranks_start(struct gt_rank_thread *all, uint32_t n)
 {
@@ -335,6 +399,26 @@ static struct gt_rank_thread *gt_ranks_new(struct gt_engine *engine,
 	return all;
 }
 
+/* Run all local ranks' threads, the first of which is this one. */
+static int gt_ranks_run(struct gt_engine *engine, struct gt_rank_thread *all,
+			struct gt_err *err)
+{
+	struct gt_run_watch watch = {.engine = engine};
+	int watched = engine->group.world != NULL;
+	int rc = watched ? gt_run_watch_start(&watch, err) : GT_OK;
+	uint32_t started;
+
+	if (rc)
+		return rc;
+	started = gt_ranks_start(all, gt_local_ranks(engine));
+	gt_rank_time(&all[0]);
+	for (uint32_t r = 1; r < started; r++)
+		pthread_join(all[r].thread, NULL);
+	if (watched)
+		gt_run_watch_stop(&watch);
+	return GT_OK;
+}
+
 int gt_cuda_run(struct gt_engine *engine, const struct gt_exec_request *req,
 		uint32_t iters, int64_t *elapsed_ns, struct gt_err *err)
 {
@@ -342,7 +426,6 @@ int gt_cuda_run(struct gt_engine *engine, const struct gt_exec_request *req,
 	struct gt_start_gate gate = {0};
 	struct gt_rank_thread *all = NULL;
 	uint64_t longest_ns;
-	uint32_t started;
 	float ms = 0;
 
 	if (!rc && req->trace)
@@ -350,12 +433,8 @@ int gt_cuda_run(struct gt_engine *engine, const struct gt_exec_request *req,
 	if (!rc) {
 		all = gt_ranks_new(engine, req, iters, &gate);
 		rc = all ? gt_cuda_proxy_start(engine, err) : gt_err_nomem(err);
-		if (!rc) {
-			started = gt_ranks_start(all, gt_local_ranks(engine));
-			gt_rank_time(&all[0]);
-			for (uint32_t r = 1; r < started; r++)
-				pthread_join(all[r].thread, NULL);
-		}
+		if (!rc)
+			rc = gt_ranks_run(engine, all, err);
 		gt_cuda_proxy_stop(engine);
 	}
 	if (!rc)
