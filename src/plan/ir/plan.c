@@ -383,8 +383,7 @@ int gt_plan_need_even(const struct gt_plan *plan, const char *what,
 		return GT_OK;
 	return gt_err_set(err, GT_EINPUT, plan->file,
 			  "has a demand, blocks that are not all alike, which "
-			  "%s cannot do yet; gtopo verify and gtopo run "
-			  "--device host can",
+			  "%s cannot do yet; gtopo verify and gtopo run can",
 			  what);
 }
 

@@ -505,7 +505,7 @@ uint32_t gt_plan_most_units(const struct gt_plan *plan, enum gt_coll coll);
 
 /*
  * GT_EINPUT when the plan has a demand, which `what` cannot do: so far such
- * plans are found, verified, and run by ranks on CPUs.
+ * plans are found, verified, and run by gtopo run.
  */
 int gt_plan_need_even(const struct gt_plan *plan, const char *what,
 		      struct gt_err *err);
