@@ -280,6 +280,11 @@ static void begin(struct block *b, const struct gt_kernel_args *args,
 	b->layout = args->layouts[b->index / args->nlanes];
 	b->conns = b->channel->conns + b->worker * b->channel->nconns;
 	b->over = !b->layout.loops || !b->channel->nsteps;
+	/* It keeps a part for each of its steps. */
+	assert_in_range(gt_kernel_shared_bytes(b->channel->nrecords,
+					       b->channel->nconns,
+					       b->channel->nrecords),
+			0, args->shared_bytes);
 }
 
 /* All ranks' launches, which end. */
