@@ -39,6 +39,9 @@ demand_runs() { # NAME PLAN OPTION...
 			-n 2 -w 1 $way
 	done
 	[ -n "$full" ] || return 0
+	words='[1-9][0-9]* operations .* 0 elements wrong'
+	check 30 "a demand of $name, random operations" 0 "$gtopo" run \
+		--device cuda --plan "$plan" "$@" -e 1M --soak 5s
 	check 40 "a demand of $name, traced" 0 demand_traced "$plan" "$@"
 	words='stopped'
 	check 30 "a demand of $name, a stalled rank" 3 "$gtopo" run \

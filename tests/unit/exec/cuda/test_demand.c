@@ -49,7 +49,13 @@ static int fake_check(const struct gt_kernel_data *data,
 #include "exec/cuda/enqueue.c"
 #include "exec/cuda/slicing.c"
 
-enum { RANKS = 4, PROCESSORS = 132, MAX_BYTES = 4 << 20 };
+enum {
+	RANKS = 4,
+	PROCESSORS = 132,
+	MAX_BYTES = 4 << 20,
+	DATA_BYTES = MAX_BYTES + GT_CUDA_TAIL_BYTES, /* as there is */
+	MOST_SHIFT = 15,
+};
 
 /* A block of the interpreter, between two slices. */
 struct block {
@@ -312,10 +318,8 @@ static void play(void)
 /* An engine as gt_cuda_open() leaves it. */
 static void open_world(const char *name)
 {
-	const uint64_t bytes[RANKS] = {2 * (MAX_BYTES + GT_CUDA_TAIL_BYTES),
-				       2 * (MAX_BYTES + GT_CUDA_TAIL_BYTES),
-				       2 * (MAX_BYTES + GT_CUDA_TAIL_BYTES),
-				       2 * (MAX_BYTES + GT_CUDA_TAIL_BYTES)};
+	const uint64_t bytes[RANKS] = {2 * DATA_BYTES, 2 * DATA_BYTES,
+				       2 * DATA_BYTES, 2 * DATA_BYTES};
 	struct gt_engine *engine = &world.engine;
 
 	memset(&world, 0, sizeof(world));
@@ -324,7 +328,7 @@ static void open_world(const char *name)
 	*engine = (struct gt_engine){.plan = world.plan,
 				     .processors = PROCESSORS,
 				     .all_peers_reachable = 1,
-				     .data_bytes = MAX_BYTES,
+				     .data_bytes = DATA_BYTES,
 				     .arena = gt_arena_new()};
 	assert_non_null(engine->arena);
 	engine->config.plan = world.plan;
@@ -359,11 +363,13 @@ static void close_world(void)
 	gt_plan_free(world.plan);
 }
 
-static void expect_arrives(enum gt_dtype dtype, uint64_t count, uint32_t times)
+static void expect_arrives(enum gt_dtype dtype, uint64_t count, uint32_t shift,
+			   uint32_t times)
 {
 	struct gt_exec_request req = {.coll = GT_COLL_ALLTOALL,
 				      .dtype = dtype,
 				      .count = count,
+				      .shift = shift,
 				      .seed = count};
 	struct gt_engine *engine = &world.engine;
 	uint64_t wrong = 0;
@@ -402,7 +408,7 @@ static void test_arrives(void **state)
 		for (size_t k = 0; k < sizeof(counts) / sizeof(counts[0]); k++)
 			for (int dtype = 0; dtype < GT_NDTYPES; dtype += 3)
 				expect_arrives((enum gt_dtype)dtype, counts[k],
-					       1 + k % 3);
+					       draw(MOST_SHIFT + 1), 1 + k % 3);
 		close_world();
 	}
 }
@@ -418,11 +424,11 @@ static void test_behind_is_checked(void **state)
 
 	(void)state;
 	open_world("flow4-demand");
-	expect_arrives(GT_DTYPE_UINT8, 900, 1);
+	expect_arrives(GT_DTYPE_UINT8, 900, 0, 1);
 	req.seed = 900;
 	/* Of 9 that the largest has, rank 0 has 2 for rank 3. */
-	world.at[GT_CUDA_DATA][3][MAX_BYTES + 200] ^= 1;
-	world.at[GT_CUDA_DATA][3][MAX_BYTES + 199] ^= 1;
+	world.at[GT_CUDA_DATA][3][DATA_BYTES + 200] ^= 1;
+	world.at[GT_CUDA_DATA][3][DATA_BYTES + 199] ^= 1;
 	assert_int_equal(gt_cuda_check(engine, &req, &wrong, NULL), GT_OK);
 	assert_int_equal(wrong, 2);
 	assert_int_equal(engine->coming[0], 200);
@@ -465,6 +471,29 @@ static void test_only_through_fifos(void **state)
 	close_world();
 }
 
+/* Where channels do not fit nothing takes their place. */
+static void test_no_room(void **state)
+{
+	const struct gt_exec_request req = {.coll = GT_COLL_ALLTOALL,
+					    .dtype = GT_DTYPE_FLOAT,
+					    .count = 1000};
+	struct gt_algo_choice choice;
+	struct gt_err err;
+
+	(void)state;
+	open_world("flow4-demand");
+	world.engine.processors = world.plan->nchannels - 1;
+	for (int best = 0; best < 2; best++) {
+		world.engine.config.best = best;
+		gt_err_init(&err);
+		assert_int_equal(
+			gt_cuda_choose_algo(&world.engine, &req, &choice, &err),
+			GT_EINPUT);
+		assert_non_null(strstr(err.text, "multiprocessors at once"));
+	}
+	close_world();
+}
+
 /* Callers' streams may be captured, with what pairs had at that time. */
 static void test_streams_refuse(void **state)
 {
@@ -487,6 +516,7 @@ int main(void)
 		cmocka_unit_test(test_arrives),
 		cmocka_unit_test(test_behind_is_checked),
 		cmocka_unit_test(test_only_through_fifos),
+		cmocka_unit_test(test_no_room),
 		cmocka_unit_test(test_streams_refuse),
 	};
 
