@@ -397,13 +397,14 @@ static void test_arrives(void **state)
 					  1000, 40960, 65537, 131072};
 
 	(void)state;
-	for (uint32_t i = 0; i < 6; i++) {
+	for (uint32_t i = 0; i < 7; i++) {
 		open_world("flow4-demand");
 		world.engine.config.best = i == 1;
 		world.engine.config.overlap = i == 2;
 		world.engine.stages_in_host = i == 3;
 		world.engine.config.workers = i == 4 ? 3 : 0;
 		world.engine.config.slice_bytes = i == 5 ? 4096 : 0;
+		world.engine.config.slots = i == 6;
 		gt_cuda_sizes_choose(&world.engine, NULL);
 		for (size_t k = 0; k < sizeof(counts) / sizeof(counts[0]); k++)
 			for (int dtype = 0; dtype < GT_NDTYPES; dtype += 3)
