@@ -69,6 +69,8 @@ struct gt_kernel_channel {
 struct gt_kernel_args {
 	struct gt_layout layouts[GT_KERNEL_CHANNELS];
 	struct gt_kernel_channel *channels;
+	/* [channel of the plan][from][to], on the device; NULL: all alike */
+	const struct gt_layout_span *spans;
 	struct gt_kernel_watch *watch;
 	struct gt_kernel_report *reports; /* of this rank's blocks */
 	const void *input;
@@ -95,13 +97,16 @@ struct gt_kernel_args {
 	uint32_t shared_bytes;
 };
 
-/* Returns the shared memory that a program of this size takes, in bytes. */
+/*
+ * Returns the shared memory that a program of this size takes, in bytes.  It
+ * has a part for each chunk, or where blocks differ for each record.
+ */
 static inline uint32_t gt_kernel_shared_bytes(uint32_t nrecords,
-					      uint32_t nconns, uint32_t nchunks)
+					      uint32_t nconns, uint32_t nparts)
 {
 	return nrecords * (uint32_t)sizeof(struct gt_step) +
 	       nconns * (uint32_t)(sizeof(struct gt_kernel_conn) + 8) +
-	       nchunks * (uint32_t)sizeof(struct gt_range);
+	       nparts * (uint32_t)sizeof(struct gt_range);
 }
 
 /* Load the kernels on the current device and allow shared_bytes. */
@@ -132,6 +137,9 @@ int gt_kernel_clock_run(struct gt_kernel_clock *clock, uint32_t rounds,
 int gt_packet_watch(int ll128, const struct gt_packet_args *args,
 		    uint64_t number, struct CUstream_st *stream);
 
+/* Who checks outputs fills them with this byte before. */
+enum { GT_KERNEL_POISON = 0xa5 };
+
 /* A range of test data, whose indices count in the whole buffer. */
 struct gt_kernel_data {
 	struct gt_pattern pattern;
@@ -140,8 +148,23 @@ struct gt_kernel_data {
 	uint64_t count;
 	uint64_t block_elems; /* check: of an all-gather */
 	uint64_t *wrong;      /* check adds to it; device memory */
-	uint32_t rank;        /* fill: whose contribution */
+	/* check: so many elements of each block come, the poison behind them
+	 * stays; on the device; NULL: all of them */
+	const uint64_t *coming;
+	uint32_t rank; /* fill: whose contribution */
 };
+
+/* The bits that an output must hold at the index. */
+GT_HD static inline uint64_t gt_kernel_wanted(const struct gt_kernel_data *data,
+					      uint64_t index)
+{
+	const uint64_t poison = GT_KERNEL_POISON * 0x0101010101010101u;
+
+	if (data->coming && index % data->block_elems >=
+				    data->coming[index / data->block_elems])
+		return poison;
+	return gt_pattern_output(&data->pattern, data->block_elems, index);
+}
 
 int gt_kernel_fill(const struct gt_kernel_data *data,
 		   struct CUstream_st *stream);

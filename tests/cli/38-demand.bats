@@ -136,11 +136,11 @@ which gtopo"
 		# shellcheck disable=SC2086
 		run_split gtopo $command
 		want 2 "gtopo ${command%% *}: $why ${command%% *} cannot do \
-yet; gtopo verify and gtopo run --device host can"
+yet; gtopo verify and gtopo run can"
 	done
 	run_split gtopo compare plan.json plan.json
 	want 2 "gtopo compare: $why predict cannot do yet; gtopo verify and \
-gtopo run --device host can"
+gtopo run can"
 	# What Graphviz and its libraries leave behind is not ours to free.
 	ASAN_OPTIONS=detect_leaks=0 gtopo page --plan plan.json -o page.html \
 		"$xml/dgx-1v.xml"
@@ -150,7 +150,7 @@ gtopo run --device host can"
 	[ "$output" = 0 ]
 	run_split gtopo show --dot --plan plan.json "$xml/dgx-1v.xml"
 	want 2 "gtopo show: $why show cannot do yet; gtopo verify and gtopo run \
---device host can"
+can"
 	for options in '--coll allgather' '--algo ring' '--algo mesh'; do
 		# shellcheck disable=SC2086
 		run_split search $options --demand demand.csv

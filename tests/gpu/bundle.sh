@@ -20,7 +20,7 @@ for program in gtopo libgtopo.so libnccl.so.2 tests/verbs/libsoftverbs.so \
 done
 cp "$src"/tests/gpu/*.sh "$src"/tests/gpu/*.py \
 	"$src"/bench/{overlap,no-peers,measure,tuner}.sh \
-	"$src/share/xml/dgx-h100.xml" "$to"
+	"$src"/share/xml/dgx-{h100,1v}.xml "$to"
 git -C "$src" rev-parse --short HEAD >"$to/commit" 2>/dev/null ||
 	echo unknown >"$to/commit"
 

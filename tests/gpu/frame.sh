@@ -25,6 +25,7 @@ library=$(find_file library "$root/tests/gpu")
 face=$(find_file face "$root/tests/gpu")
 race=$(find_file vs-nccl "$root/bench")
 dgx=$(find_file dgx-h100.xml "${GTOPO_SRC:-$here/../..}/share/xml")
+v100=$(find_file dgx-1v.xml "${GTOPO_SRC:-$here/../..}/share/xml")
 commit=${GTOPO_COMMIT:-$(git -C "$here" rev-parse --short HEAD 2>/dev/null)}
 commit=${commit:-unknown}
 for program in "$gtopo" "$matrix" "$library" "$race"; do

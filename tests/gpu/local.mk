@@ -42,7 +42,7 @@ gpu-bundle: all
 .PHONY: gpu-bundle
 
 EXTRA_DIST += %D%/run.sh %D%/blocks.sh %D%/bundle.sh %D%/clients.py \
-	%D%/clients.sh \
+	%D%/clients.sh %D%/demand.sh \
 	%D%/face_torch.py %D%/fault_rank.py %D%/faults.py %D%/faults.sh \
 	%D%/faults_cases.sh %D%/frame.sh \
 	%D%/library.sh %D%/machine.sh %D%/machine_cases.sh \

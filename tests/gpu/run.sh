@@ -4,15 +4,15 @@
 # With the folder RESULTS all of it, the race with NCCL too, for
 # GTOPO_GPU_SECONDS (520) at most; what does not fit is skipped.  Without, the
 # short part, for `make check`.  Needs only the programs gtopo, matrix, library
-# and vs-nccl, beside this file or in the build tree of $GTOPO, for one check the
-# file dgx-h100.xml and for RDMA libsoftverbs.so.  The race's files are
+# and vs-nccl, beside this file or in the build tree of $GTOPO, for some checks the
+# files dgx-h100.xml and dgx-1v.xml, and for RDMA libsoftverbs.so.  The race's files are
 # RESULTS/MACHINE-COMMIT.json, COMMIT from GTOPO_COMMIT.  With
 # GTOPO_GPU_WITHOUT, checks whose names match this regular expression are
 # skipped; with GTOPO_GPU_ONLY, those whose names do not, but for those that make
 # files for others: so it can be run in parts.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-for part in frame xid blocks staged shared library process processes verbs race; do
+for part in frame xid blocks demand staged shared library process processes verbs race; do
 	# shellcheck disable=SC1090
 	. "$here/$part.sh"
 done
@@ -40,6 +40,7 @@ xid_look "engine"
 part library_checks
 part process_checks
 part processes_checks
+part demand_checks
 part staged_checks
 part verbs_checks
 part launcher_checks

@@ -118,6 +118,7 @@ shared_several() {
 		check 100 "sums of $n, bit by bit" 0 "$matrix" bits "$n" 95
 	done
 	[ -z "$dgx" ] || shared_processes
+	demand_shared
 	prefix=
 	unset CUDA_DEVICE_MAX_CONNECTIONS
 }
@@ -157,6 +158,7 @@ shared() {
 	done
 	xid_look "engine"
 	[ -z "$dgx" ] || part shared_processes
+	part demand_shared
 	part shared_face
 	part staged_shared
 	face_torch 2

@@ -97,6 +97,7 @@ unit_tests += \
 	%D%/exec/cuda/p2p/test_detour_buffers \
 	%D%/exec/cuda/p2p/test_packet_parts \
 	%D%/exec/cuda/p2p/test_staged \
+	%D%/exec/cuda/test_demand \
 	%D%/exec/cuda/test_early_launch \
 	%D%/exec/cuda/test_invariant \
 	%D%/exec/cuda/test_ledger \

@@ -102,7 +102,7 @@ static int measure_placement(struct gt_sweep_state *run,
  */
 static struct gt_rat count_blocks(const struct gt_plan *plan, enum gt_coll coll)
 {
-	if (plan->demand && coll == plan->coll)
+	if (gt_plan_blocks_differ(plan, coll))
 		return gt_demand_most(plan->demand, plan->nranks);
 	return GT_RAT(gt_coll_has_blocks(coll) ? plan->nranks : 1, 1);
 }
@@ -131,7 +131,7 @@ static int measure_row(struct gt_sweep_state *run, struct gt_exec_request req,
 	row.count = req.count;
 	row.bytes =
 		(uint64_t)gt_rat_floor_mul(blocks, (int64_t)req.count) * elem;
-	if (plan->demand && req.coll == plan->coll)
+	if (gt_plan_blocks_differ(plan, req.coll))
 		row.factor = gt_plan_busbw(plan, GT_RAT(1, 1)) /
 			     gt_plan_algbw(plan, GT_RAT(1, 1));
 	req.inplace = 0;

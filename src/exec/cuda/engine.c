@@ -120,6 +120,7 @@ static void gt_cuda_close(struct gt_engine *engine)
 		gt_cuda_sendrecv_release(engine);
 		gt_cuda_ce_release(engine);
 		gt_cuda_detour_release(engine);
+		gt_cuda_demand_release(engine);
 		gt_cuda_close_peers(engine);
 		for (uint32_t r = engine->group.first; r < engine->group.end;
 		     r++)
@@ -185,6 +186,8 @@ static int gt_engine_setup(struct gt_engine *engine, struct gt_err *err)
 		rc = gt_user_buffers_open(engine, err);
 	if (!rc)
 		rc = gt_cuda_detour_open(engine, err);
+	if (!rc)
+		rc = gt_cuda_demand_open(engine, err);
 	for (uint32_t r = engine->group.first; !rc && r < engine->group.end;
 	     r++)
 		rc = gt_rank_open(engine, r, err);
@@ -199,12 +202,13 @@ static int gt_engine_setup(struct gt_engine *engine, struct gt_err *err)
 static int gt_cuda_open(const struct gt_engine_config *config,
 			struct gt_engine **engine, struct gt_err *err)
 {
-	int rc = gt_plan_need_even(config->plan, "engine 'cuda'", err);
+	int rc = gt_plan_need_forwarding(config->plan, "engine 'cuda'", err);
 	struct gt_engine *made;
 
-	if (!rc)
-		rc = gt_plan_need_forwarding(config->plan, "engine 'cuda'",
-					     err);
+	/* A graph would hold what pairs have of another request. */
+	if (!rc && !config->max_bytes)
+		rc = gt_plan_need_even(
+			config->plan, "engine 'cuda' on callers' streams", err);
 	if (rc)
 		return rc;
 	made = calloc(1, sizeof(*made));
@@ -269,7 +273,8 @@ static int gt_cuda_fill(struct gt_engine *engine,
 		data.count = span.input_count;
 		rc = cudaSetDevice(me->device);
 		if (rc == cudaSuccess)
-			rc = cudaMemsetAsync(output, 0xa5, bytes, me->stream);
+			rc = cudaMemsetAsync(output, GT_KERNEL_POISON, bytes,
+					     me->stream);
 		if (rc == cudaSuccess)
 			rc = (cudaError_t)gt_kernel_fill(&data, me->stream);
 		if (rc == cudaSuccess)
@@ -302,6 +307,9 @@ static int gt_cuda_check(struct gt_engine *engine,
 		if (rc == cudaSuccess)
 			rc = cudaMemsetAsync(me->wrong, 0, sizeof(here),
 					     me->stream);
+		if (rc == cudaSuccess)
+			rc = (cudaError_t)gt_cuda_demand_coming(engine, req, r,
+								&data.coming);
 		if (rc == cudaSuccess)
 			rc = (cudaError_t)gt_kernel_check(&data, me->stream);
 		if (rc == cudaSuccess)

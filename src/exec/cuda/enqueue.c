@@ -33,6 +33,7 @@ static struct gt_kernel_args gt_launch_args(const struct gt_engine *engine,
 	struct gt_cuda_span span = gt_cuda_span_of(engine, req, rank, rank);
 	struct gt_kernel_args args = {
 		.channels = me->programs[req->coll].channels,
+		.spans = me->spans,
 		.watch = engine->watch,
 		.reports = me->reports,
 		.input = span.input,

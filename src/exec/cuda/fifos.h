@@ -100,6 +100,34 @@ void gt_cuda_disconnect(struct gt_engine *engine);
 int gt_cuda_link_progress(const struct gt_engine *engine, enum gt_coll coll,
 			  uint32_t rank, uint64_t *moved);
 
+/*
+ * demand.c: requests whose blocks differ, as the plan's demand says; nothing is
+ * done for a plan without one.
+ */
+
+struct gt_layout_args;
+
+/* Make room for what is said below; the release takes what was made. */
+int gt_cuda_demand_open(struct gt_engine *engine, struct gt_err *err);
+void gt_cuda_demand_release(struct gt_engine *engine);
+
+/*
+ * Set the layouts of the selected channels, and put what they have of each
+ * pair's block on the local ranks' GPUs.
+ */
+int gt_cuda_demand_layouts(struct gt_engine *engine,
+			   const struct gt_layout_args *args,
+			   struct gt_err *err);
+
+/*
+ * Say on a local rank's GPU how many elements of each block come to it; NULL:
+ * all that a block has.  A cudaError_t; before the next rank's is asked for,
+ * the stream must have come to it.
+ */
+int gt_cuda_demand_coming(const struct gt_engine *engine,
+			  const struct gt_exec_request *req, uint32_t rank,
+			  const uint64_t **coming);
+
 /* slicing.c: how requests are cut. */
 
 /*

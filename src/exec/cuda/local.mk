@@ -8,6 +8,7 @@ gtopo_core_sources += \
 if HAVE_CUDA
 gtopo_core_sources += \
 	%D%/connect.c \
+	%D%/demand.c \
 	%D%/diagnose.c \
 	%D%/engine.c \
 	%D%/enqueue.c \

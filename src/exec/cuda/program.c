@@ -108,12 +108,15 @@ static int gt_program_lower(struct gt_engine *engine, enum gt_coll coll,
 }
 
 /* Note how much shared memory a channel's program takes. */
-static int gt_program_shared(struct gt_engine *engine,
+static int gt_program_shared(struct gt_engine *engine, enum gt_coll coll,
 			     const struct gt_program *program,
 			     struct gt_err *err)
 {
+	uint32_t nparts = gt_plan_blocks_differ(engine->plan, coll)
+				  ? program->nsteps
+				  : program->nchunks;
 	uint32_t need = gt_kernel_shared_bytes(program->nsteps, program->nconns,
-					       program->nchunks);
+					       nparts);
 
 	if (need > GT_CUDA_SHARED_MAX)
 		return gt_err_set(err, GT_EINPUT, NULL,
@@ -155,7 +158,7 @@ int gt_cuda_programs_lower(struct gt_engine *engine, enum gt_coll coll,
 			set->conn_at[p] + program->nconns * set->workers[p];
 		set->fifo_at[p + 1] =
 			set->fifo_at[p] + receiving * set->workers[p];
-		rc = gt_program_shared(engine, program, err);
+		rc = gt_program_shared(engine, coll, program, err);
 	}
 	return rc;
 }

@@ -216,6 +216,8 @@ static int gt_layouts_set(struct gt_engine *engine,
 	int rc = GT_OK;
 
 	memset(engine->layouts, 0, sizeof(engine->layouts));
+	if (gt_plan_blocks_differ(engine->plan, args->use.coll))
+		return gt_cuda_demand_layouts(engine, args, err);
 	for (uint32_t i = 0; !rc && i < engine->nchannels; i++)
 		rc = gt_layout_init(engine->plan, engine->channels[i], args,
 				    &engine->layouts[engine->channels[i]], err);

@@ -226,6 +226,7 @@ static int gt_take_blocks(const struct gt_engine *engine,
 	const struct gt_trace_launch launch = {
 		.programs = set->programs,
 		.layouts = engine->layouts,
+		.spans = engine->spans,
 		.marks = marks,
 		.nprograms = set->nprograms,
 		.nlanes = set->nlanes,

@@ -266,6 +266,8 @@ static const char *gt_choice_fault(const struct gt_engine *engine,
 
 	if (choice->algo != GT_ALGO_ONE_SHOT && !two)
 		return "only meshes go without FIFOs";
+	if (gt_plan_blocks_differ(engine->plan, req->coll))
+		return "blocks are not all alike, as the plan's demand says";
 	if (engine->plan->nranks > GT_P2P_RANKS)
 		return "too many ranks";
 	if (!engine->all_peers_reachable)
@@ -610,8 +612,11 @@ int gt_cuda_choose_algo(const struct gt_engine *engine,
 			: gt_cuda_row_of(engine, req);
 	const char *fault;
 
+	/* Only a plan's channels know blocks that are not all alike. */
 	if (req->choice)
 		*choice = *req->choice;
+	else if (gt_plan_blocks_differ(engine->plan, req->coll))
+		gt_choice_fifos(engine, req, choice);
 	else if (engine->config.best)
 		gt_choice_fastest(engine, req, choice);
 	else if (engine->config.overlap)

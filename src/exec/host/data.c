@@ -139,7 +139,7 @@ static uint64_t gt_data_want(const struct gt_host_rank *rank,
 	const struct gt_plan *plan = rank->engine->config.plan;
 	uint64_t from = index / req->count;
 
-	if (!plan->demand || req->coll != plan->coll ||
+	if (!gt_plan_blocks_differ(plan, req->coll) ||
 	    index % req->count <
 		    gt_demand_elems(plan->demand,
 				    (uint32_t)from * plan->nranks + rank->rank,

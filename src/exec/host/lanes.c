@@ -261,7 +261,7 @@ static int gt_lanes_spans(struct gt_engine *engine, struct gt_err *err)
 	const struct gt_plan *plan = engine->config.plan;
 	size_t pairs = (size_t)engine->nranks * engine->nranks;
 
-	if (!plan->demand || engine->use.coll != plan->coll)
+	if (!gt_plan_blocks_differ(plan, engine->use.coll))
 		return GT_OK;
 	engine->spans =
 		gt_arena_array(engine->arena, engine->row->nchannels * pairs,

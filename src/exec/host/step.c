@@ -32,14 +32,9 @@ static int gt_step_is_ready(const struct gt_host_lane *lane,
 static struct gt_range gt_step_slice(const struct gt_host_lane *lane,
 				     const struct gt_step *step, uint32_t chunk)
 {
-	struct gt_layout layout;
+	struct gt_layout layout =
+		gt_layout_of_pair(&lane->layout, lane->spans, step->pair);
 
-	if (!lane->spans)
-		return gt_layout_slice(&lane->layout, chunk, lane->worker,
-				       lane->loop);
-	layout = lane->layout;
-	layout.lo = lane->spans[step->pair].lo;
-	layout.hi = lane->spans[step->pair].hi;
 	return gt_layout_slice(&layout, chunk, lane->worker, lane->loop);
 }
 

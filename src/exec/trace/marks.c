@@ -28,6 +28,7 @@ struct gt_marking {
 struct gt_marked_block {
 	const struct gt_program *program;
 	const struct gt_layout *layout;
+	const struct gt_layout_span *spans; /* by pair; NULL: all are alike */
 	const struct gt_kernel_mark *marks;
 	uint32_t worker;
 	uint32_t slice;
@@ -69,6 +70,8 @@ static void gt_mark_take(struct gt_marking *marking, struct gt_marked_block *at,
 	const struct gt_trace_launch *launch = marking->launch;
 	const struct gt_kernel_mark *mark = &at->marks[at->slice++];
 	struct gt_marked *to = &marking->all[marking->n];
+	struct gt_layout layout =
+		gt_layout_of_pair(at->layout, at->spans, step->pair);
 	int64_t ready, since;
 
 	if (at->slice > launch->nmarks || !mark->at_ns[3]) {
@@ -81,7 +84,7 @@ static void gt_mark_take(struct gt_marking *marking, struct gt_marked_block *at,
 		.step = {.since_ns = at->moved_ns ? at->moved_ns : since,
 			 .begin_ns = gt_later(ready, at->moved_ns),
 			 .end_ns = (int64_t)mark->at_ns[2] - launch->ahead_ns,
-			 .bytes = gt_layout_slice(at->layout, step->chunk,
+			 .bytes = gt_layout_slice(&layout, step->chunk,
 						  at->worker, loop)
 					  .count *
 				  launch->elem_bytes,
@@ -184,6 +187,14 @@ static int gt_marked_mean(const struct gt_trace_launch *launch,
 	return GT_OK;
 }
 
+static const struct gt_layout_span *gt_marked_spans(
+	const struct gt_trace_launch *launch, size_t nranks, uint32_t p)
+{
+	return launch->spans
+		       ? launch->spans + p / launch->nlanes * nranks * nranks
+		       : NULL;
+}
+
 int gt_trace_add_launch(const struct gt_trace_launch *launch,
 			struct gt_trace *trace, struct gt_err *err)
 {
@@ -198,6 +209,7 @@ int gt_trace_add_launch(const struct gt_trace_launch *launch,
 		struct gt_marked_block at = {
 			.program = &launch->programs[p],
 			.layout = &launch->layouts[p / launch->nlanes],
+			.spans = gt_marked_spans(launch, trace->nranks, p),
 			.marks = &launch->marks[b * launch->nmarks],
 			.worker = (uint32_t)(b % launch->nworkers)};
 

@@ -19,8 +19,10 @@ struct gt_trace;
 
 struct gt_trace_launch {
 	const struct gt_program *programs;
-	const struct gt_layout *layouts;    /* of nlanes programs each; loops 0:
+	const struct gt_layout *layouts; /* of nlanes programs each; loops 0:
 					       not used */
+	/* [channel][from][to], where blocks differ; NULL: all are alike */
+	const struct gt_layout_span *spans;
 	const struct gt_kernel_mark *marks; /* [program][nworkers][nmarks] */
 	uint32_t nprograms;
 	uint32_t nlanes;

@@ -17,7 +17,7 @@ struct gt_block {
 	/* The block's state lies in dynamic shared memory: */
 	struct gt_step *steps;
 	struct gt_kernel_conn *conns;
-	struct gt_range *parts; /* of the chunks */
+	struct gt_range *parts; /* of the chunks; or of the steps */
 	uint64_t *seen;         /* of the connections' flags */
 };
 
@@ -80,11 +80,16 @@ static __device__ uint64_t gt_cursor_number(const struct gt_cursor *at,
 	       operand->chunk * at->turn + at->loop;
 }
 
-static __device__ struct gt_range gt_block_slice(const struct gt_block *block,
-						 uint32_t chunk, uint32_t loop)
+/*
+ * Returns a slice of the worker's part of a chunk.  Where blocks differ the
+ * part is the step's own: its operands all are of the chunk that it moves.
+ */
+static __device__ struct gt_range gt_block_slice(
+	const struct gt_kernel_args *args, const struct gt_block *block,
+	const struct gt_cursor *at, uint32_t chunk)
 {
-	uint32_t most = block->layout.slice_elems;
-	struct gt_range slice = block->parts[chunk];
+	uint32_t most = block->layout.slice_elems, loop = at->loop0 + at->loop;
+	struct gt_range slice = block->parts[args->spans ? at->step : chunk];
 	uint64_t skip = (uint64_t)loop * most;
 
 	if (skip > slice.count)

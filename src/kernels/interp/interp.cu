@@ -94,6 +94,29 @@ static __device__ void gt_do_posts(const struct gt_kernel_args *args,
 	} while (gt_cursor_next(&at, block, args->turn));
 }
 
+/*
+ * All threads find the parts of chunks; where blocks differ a step has its own,
+ * by the pair whose block it moves.
+ */
+static __device__ void gt_block_divide(const struct gt_kernel_args *args,
+				       struct gt_block *block)
+{
+	size_t pairs = (size_t)args->nranks * args->nranks;
+	const struct gt_layout_span *spans = args->spans;
+	uint32_t n = spans ? block->channel.nrecords : block->layout.nchunks;
+
+	if (spans)
+		spans += block->index / args->nlanes * pairs;
+	for (uint32_t i = threadIdx.x; i < n; i += blockDim.x) {
+		const struct gt_step *step = &block->channel.steps[i];
+		struct gt_layout own = gt_layout_of_pair(
+			&block->layout, spans, spans ? step->pair : 0);
+
+		block->parts[i] = gt_layout_part(&own, spans ? step->chunk : i,
+						 block->worker);
+	}
+}
+
 /* All threads load the program and its cursors into shared memory. */
 static __device__ void gt_block_load(const struct gt_kernel_args *args,
 				     struct gt_block *block, char *room)
@@ -124,9 +147,8 @@ static __device__ void gt_block_load(const struct gt_kernel_args *args,
 		block->conns[i] = from->conns[block->worker * from->nconns + i];
 		block->seen[i] = 0;
 	}
-	for (uint32_t i = self; i < block->layout.nchunks; i += all)
-		block->parts[i] =
-			gt_layout_part(&block->layout, i, block->worker);
+	if (block->layout.loops)
+		gt_block_divide(args, block);
 	__syncthreads();
 }
 

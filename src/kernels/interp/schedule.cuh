@@ -65,8 +65,7 @@ static __device__ char *gt_ahead_user(const struct gt_ahead *ahead,
 {
 	const struct gt_kernel_args *args = ahead->args;
 	struct gt_range own =
-		gt_block_slice(ahead->block, operand->chunk,
-			       ahead->at->loop0 + ahead->at->loop);
+		gt_block_slice(args, ahead->block, ahead->at, operand->chunk);
 
 	if (operand->buf == GT_BUF_INPUT)
 		return (char *)args->input +
@@ -159,8 +158,8 @@ static __device__ bool gt_schedule_slice(struct gt_ahead *ahead)
 	const struct gt_kernel_args *args = ahead->args;
 	const struct gt_step *step = &block->steps[ahead->at->step];
 	struct gt_task *task = &block->tasks[ahead->at->slice % GT_TASKS];
-	struct gt_range slice = gt_block_slice(
-		block, step->chunk, ahead->at->loop0 + ahead->at->loop);
+	struct gt_range slice =
+		gt_block_slice(args, block, ahead->at, step->chunk);
 	uint32_t n = 0, nsrc = 0;
 
 	ahead->bytes = (uint32_t)slice.count * ahead->elem_bytes;

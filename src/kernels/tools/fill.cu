@@ -26,8 +26,7 @@ __global__ void gt_check(const __grid_constant__ struct gt_kernel_data data)
 
 	for (; i < data.count; i += step)
 		wrong += ((const U *)data.data)[i] !=
-			 (U)gt_pattern_output(&data.pattern, data.block_elems,
-					      data.first + i);
+			 (U)gt_kernel_wanted(&data, data.first + i);
 	if (wrong)
 		atomicAdd((unsigned long long *)data.wrong, wrong);
 }

@@ -357,10 +357,15 @@ int gt_coll_has_pair(enum gt_coll coll, uint32_t n, uint32_t root,
 	}
 }
 
+int gt_plan_blocks_differ(const struct gt_plan *plan, enum gt_coll coll)
+{
+	return plan->demand && coll == plan->coll;
+}
+
 uint32_t gt_plan_pair_units(const struct gt_plan *plan, enum gt_coll coll,
 			    uint32_t from, uint32_t to)
 {
-	if (plan->demand && coll == plan->coll)
+	if (gt_plan_blocks_differ(plan, coll))
 		return plan->demand->units[(size_t)from * plan->nranks + to];
 	return (uint32_t)gt_coll_has_pair(coll, plan->nranks, plan->root, from,
 					  to);
@@ -368,7 +373,7 @@ uint32_t gt_plan_pair_units(const struct gt_plan *plan, enum gt_coll coll,
 
 uint32_t gt_plan_most_units(const struct gt_plan *plan, enum gt_coll coll)
 {
-	return plan->demand && coll == plan->coll ? plan->demand->most : 1;
+	return gt_plan_blocks_differ(plan, coll) ? plan->demand->most : 1;
 }
 
 int gt_plan_need_even(const struct gt_plan *plan, const char *what,
@@ -378,8 +383,7 @@ int gt_plan_need_even(const struct gt_plan *plan, const char *what,
 		return GT_OK;
 	return gt_err_set(err, GT_EINPUT, plan->file,
 			  "has a demand, blocks that are not all alike, which "
-			  "%s cannot do yet; gtopo verify and gtopo run "
-			  "--device host can",
+			  "%s cannot do yet; gtopo verify and gtopo run can",
 			  what);
 }
 

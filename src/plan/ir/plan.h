@@ -489,6 +489,12 @@ int gt_coll_has_pair(enum gt_coll coll, uint32_t n, uint32_t root,
 		     uint32_t from, uint32_t to);
 
 /*
+ * Are the collective's blocks not all alike?  So it is where the plan has a
+ * demand, which is of the plan's collective alone.
+ */
+int gt_plan_blocks_differ(const struct gt_plan *plan, enum gt_coll coll);
+
+/*
  * How much rank `from` has for rank `to` in a collective that only moves, of
  * the gt_plan_most_units() that the pair with most has: 0 or 1 of 1, unless the
  * collective is the plan's and that has a demand.
@@ -499,7 +505,7 @@ uint32_t gt_plan_most_units(const struct gt_plan *plan, enum gt_coll coll);
 
 /*
  * GT_EINPUT when the plan has a demand, which `what` cannot do: so far such
- * plans are found, verified, and run by ranks on CPUs.
+ * plans are found, verified, and run by gtopo run.
  */
 int gt_plan_need_even(const struct gt_plan *plan, const char *what,
 		      struct gt_err *err);

@@ -208,6 +208,20 @@ struct gt_layout_span {
 	uint64_t lo, hi;
 };
 
+/* The layout as it is for a pair's block; spans NULL: blocks are alike. */
+GT_HD static inline struct gt_layout gt_layout_of_pair(
+	const struct gt_layout *lay, const struct gt_layout_span *spans,
+	uint32_t pair)
+{
+	struct gt_layout own = *lay;
+
+	if (spans) {
+		own.lo = spans[pair].lo;
+		own.hi = spans[pair].hi;
+	}
+	return own;
+}
+
 struct gt_range {
 	uint64_t offset; /* elements, in the whole buffer's index space */
 	uint64_t count;

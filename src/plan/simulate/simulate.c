@@ -75,9 +75,8 @@ static int gt_simulate_row(const struct gt_plan *plan, enum gt_coll coll,
 		.coll = coll,
 		.root = plan->root,
 		.nranks = plan->nranks,
-		.units = plan->demand && coll == plan->coll
-				 ? plan->demand->units
-				 : NULL,
+		.units = gt_plan_blocks_differ(plan, coll) ? plan->demand->units
+							   : NULL,
 		.in_order = plan->invariant && gt_coll_reduces(coll),
 		.slots = row->slots ? row->slots : plan->fifo_slots,
 		.file = plan->file};

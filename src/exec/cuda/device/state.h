@@ -89,7 +89,10 @@ struct gt_cuda_rank {
 	cudaStream_t own;
 	cudaStream_t stream; /* where requests go: the own, or the caller's */
 	cudaEvent_t begin, end;
-	uint64_t *wrong;                  /* elements, counted on the device */
+	uint64_t *wrong; /* elements, counted on the device */
+	/* On the device, as the engine's; NULL: all blocks are alike. */
+	struct gt_layout_span *spans;
+	uint64_t *coming;
 	struct gt_kernel_report *reports; /* [nblocks], on the host */
 	struct gt_kernel_epoch *epoch;    /* [lane]: of p2p kernels, on the
 					     device */
@@ -229,6 +232,9 @@ struct gt_engine {
 	int shares_wire; /* and copy between GPUs in turns */
 	struct gt_cuda_slicing slicing;
 	struct gt_layout layouts[GT_KERNEL_CHANNELS];
+	/* Where the plan's demand has blocks differ (demand.c); or NULL. */
+	struct gt_layout_span *spans; /* [channel of the plan][from][to] */
+	uint64_t *coming;   /* [from]: elements, to the rank that is checked */
 	uint32_t nlanes;    /* of its collective */
 	uint32_t *channels; /* [nchannels]: those that carry it */
 	uint32_t nchannels;

@@ -158,6 +158,57 @@ static void test_marks(void **state)
 	gt_trace_free(trace);
 }
 
+/* Where blocks differ a slice has what its channel's pair has. */
+static void test_marks_differ(void **state)
+{
+	enum { CHANNELS = 2, SLICES = CHANNELS * MARKS_STEPS };
+	struct gt_kernel_mark marks[SLICES];
+	struct gt_step steps[MARKS_STEPS] = {marked_steps[0], marked_steps[1]};
+	struct gt_program programs[CHANNELS];
+	struct gt_layout layouts[CHANNELS];
+	/* Of step 0 pair 1 of 9, of step 1 pair 5. */
+	struct gt_layout_span spans[CHANNELS * 9] = {
+		[1] = {0, 3}, [5] = {0, 7}, [10] = {3, 8}, [14] = {7, 7}};
+	static const uint64_t bytes[] = {3, 7, 5, 0};
+	struct gt_trace_launch launch = {.programs = programs,
+					 .layouts = layouts,
+					 .spans = spans,
+					 .marks = marks,
+					 .nprograms = CHANNELS,
+					 .nlanes = 1,
+					 .nworkers = 1,
+					 .nmarks = MARKS_STEPS,
+					 .turn = 1,
+					 .elem_bytes = 1};
+	struct gt_trace *trace;
+
+	(void)state;
+	steps[0].pair = 1;
+	steps[1].pair = 5;
+	mark_slices(marks, SLICES, 2000);
+	for (uint32_t c = 0; c < CHANNELS; c++) {
+		programs[c] = (struct gt_program){.channel = c,
+						  .nconns = 2,
+						  .nsteps = MARKS_STEPS,
+						  .conns = marked_conns,
+						  .steps = steps};
+		layouts[c] = (struct gt_layout){.block_elems = 8,
+						.hi = 8,
+						.nchunks = 1,
+						.per_block = 1,
+						.nworkers = 1,
+						.align_elems = 1,
+						.slice_elems = 8,
+						.loops = 1};
+	}
+	assert_int_equal(gt_trace_new(3, &trace, NULL), GT_OK);
+	assert_int_equal(gt_trace_add_launch(&launch, trace, NULL), GT_OK);
+	assert_int_equal(trace->ranks[0].nsteps, SLICES);
+	for (uint32_t i = 0; i < SLICES; i++)
+		assert_int_equal(trace->ranks[0].steps[i].bytes, bytes[i]);
+	gt_trace_free(trace);
+}
+
 /* Without room for all, or in a run that ended early, the rest is dropped. */
 static void test_marks_dropped(void **state)
 {
@@ -311,6 +362,7 @@ int main(void)
 		cmocka_unit_test(test_slowest),
 		cmocka_unit_test(test_steps),
 		cmocka_unit_test(test_marks),
+		cmocka_unit_test(test_marks_differ),
 		cmocka_unit_test(test_marks_dropped),
 		cmocka_unit_test(test_flow),
 		cmocka_unit_test(test_packets),
