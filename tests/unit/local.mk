@@ -89,6 +89,7 @@ endif
 # Copy engines are simulated, launches only looked at.
 if HAVE_CUDA
 unit_tests += \
+	%D%/exec/cuda/device/test_closing_turn \
 	%D%/exec/cuda/device/test_host_memory \
 	%D%/exec/cuda/device/test_peers \
 	%D%/exec/cuda/device/test_regions \

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "exec/cuda/device/closing_turn.h"
 #include "exec/cuda/device/host_memory.h"
 #include "exec/cuda/device/ipc_memory.h"
 #include "exec/cuda/device/state.h"
@@ -98,16 +99,37 @@ static void gt_rank_close(struct gt_cuda_rank *me)
 		cudaStreamDestroy(me->own);
 }
 
-/* Nobody frees what another process has still open. */
-static void gt_cuda_close_peers(struct gt_engine *engine)
+/* Of a failed engine nothing waits for others any more. */
+static int gt_cuda_take_turn(const struct gt_engine *engine)
 {
+	return engine->group.world && !engine->failed
+		       ? gt_closing_turn_take(GT_CLOSING_TURN_NS)
+		       : -1;
+}
+
+static void gt_cuda_release(struct gt_engine *engine)
+{
+	int turn = gt_cuda_take_turn(engine);
+
+	gt_cuda_disconnect(engine);
+	gt_cuda_p2p_release(engine);
+	gt_cuda_sendrecv_release(engine);
+	gt_cuda_ce_release(engine);
+	gt_cuda_detour_release(engine);
+	gt_cuda_demand_release(engine);
 	gt_user_buffers_close(engine);
 	gt_cuda_regions_unmap(engine);
-	if (engine->group.world && engine->is_open && !engine->failed)
-		gt_world_allgather(engine->group.world, NULL, 0, NULL, NULL);
-	else if (engine->group.world && engine->is_open)
-		gt_user_buffers_quiet(engine);
+	gt_closing_turn_give(turn);
+}
+
+static void gt_cuda_free(struct gt_engine *engine)
+{
+	int turn = gt_cuda_take_turn(engine);
+
 	gt_cuda_regions_free(engine);
+	for (uint32_t r = engine->group.first; r < engine->group.end; r++)
+		gt_rank_close(&engine->ranks[r]);
+	gt_closing_turn_give(turn);
 }
 
 static void gt_cuda_close(struct gt_engine *engine)
@@ -115,16 +137,14 @@ static void gt_cuda_close(struct gt_engine *engine)
 	if (!engine)
 		return;
 	if (engine->has_devices) {
-		gt_cuda_disconnect(engine);
-		gt_cuda_p2p_release(engine);
-		gt_cuda_sendrecv_release(engine);
-		gt_cuda_ce_release(engine);
-		gt_cuda_detour_release(engine);
-		gt_cuda_demand_release(engine);
-		gt_cuda_close_peers(engine);
-		for (uint32_t r = engine->group.first; r < engine->group.end;
-		     r++)
-			gt_rank_close(&engine->ranks[r]);
+		gt_cuda_release(engine);
+		/* Nobody frees what another process has still open. */
+		if (engine->group.world && engine->is_open && !engine->failed)
+			gt_world_allgather(engine->group.world, NULL, 0, NULL,
+					   NULL);
+		else if (engine->group.world && engine->is_open)
+			gt_user_buffers_quiet(engine);
+		gt_cuda_free(engine);
 	}
 	gt_cuda_proxy_stop(engine);
 	gt_process_group_close(&engine->group);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "exec/cuda/device/closing_turn.h"
 #include "exec/cuda/device/driver.h"
 #include "exec/cuda/device/state.h"
 #include "exec/link/fd_passing.h"
@@ -130,11 +131,14 @@ static cudaError_t gt_ipc_open(struct gt_engine *engine,
 {
 	cudaError_t rc = cudaIpcOpenMemHandle(at, *handle,
 					      cudaIpcMemLazyEnablePeerAccess);
+	int turn;
 
 	if (rc == cudaSuccess)
 		return rc;
 	cudaGetLastError();
+	turn = gt_closing_turn_take(GT_CLOSING_TURN_NS);
 	gt_registrations_close_left(engine);
+	gt_closing_turn_give(turn);
 	return cudaIpcOpenMemHandle(at, *handle,
 				    cudaIpcMemLazyEnablePeerAccess);
 }

@@ -46,7 +46,8 @@ struct gt_registration **gt_registration_find(const struct gt_engine *engine,
 /*
  * Closing what is another process's waits for all that runs on the own GPU,
  * which may wait for who has deregistered.  So a registration only leaves, and
- * whoever has nobody who waits for him closes what has left.
+ * whoever has nobody who waits for him, and the turn (device/closing_turn.h),
+ * closes what has left.
  */
 void gt_registration_leave(struct gt_engine *engine,
 			   struct gt_registration **at);

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "exec/cuda/device/closing_turn.h"
 #include "exec/cuda/device/ipc_memory.h"
 #include "exec/cuda/device/state.h"
 #include "exec/cuda/fifos.h"
@@ -412,12 +413,18 @@ static int gt_stream_prepare_premul(struct gt_engine *engine,
 	return rc;
 }
 
+/* Who does not have the turn now comes again. */
 static void gt_stream_service(struct gt_engine *engine)
 {
-	struct gt_stream_thread_state state = gt_stream_enter();
+	struct gt_stream_thread_state state;
+	int turn = gt_closing_turn_take(0);
 
+	if (turn < 0)
+		return;
+	state = gt_stream_enter();
 	gt_registrations_close_left(engine);
 	gt_stream_leave(state);
+	gt_closing_turn_give(turn);
 }
 
 static int gt_stream_device(const struct gt_engine *engine, uint32_t rank)

@@ -121,15 +121,11 @@ static cudaError_t gt_trace_number(const struct gt_engine *engine,
 	return rc;
 }
 
-/*
- * How many marks does a block have in this run?  At least one, so that what is
- * left out is counted.
- */
-static uint32_t gt_trace_nmarks(const struct gt_engine *engine,
+/* How many slices does a block of the rank move at most? */
+static uint64_t gt_trace_slices(const struct gt_engine *engine,
 				const struct gt_cuda_programs *set)
 {
-	uint32_t blocks = set->nprograms * engine->slicing.workers;
-	uint64_t most = 1;
+	uint64_t most = 0;
 
 	for (uint32_t p = 0; p < set->nprograms; p++) {
 		uint64_t n = (uint64_t)set->programs[p].nsteps *
@@ -138,8 +134,32 @@ static uint32_t gt_trace_nmarks(const struct gt_engine *engine,
 		if (n > most)
 			most = n;
 	}
-	if (most > GT_CUDA_MARKS / blocks)
-		most = GT_CUDA_MARKS / blocks;
+	return most;
+}
+
+/*
+ * How many marks does a block have in this run?  At least one, so that what is
+ * left out is counted.  Where blocks differ, ranks have more steps and less.
+ */
+static uint32_t gt_trace_nmarks(const struct gt_engine *engine,
+				enum gt_coll coll)
+{
+	const struct gt_process_group *group = &engine->group;
+	uint64_t most = 1, room = GT_CUDA_MARKS;
+
+	for (uint32_t r = group->first; r < group->end; r++) {
+		const struct gt_cuda_programs *set =
+			&engine->ranks[r].programs[coll];
+		uint64_t slices = gt_trace_slices(engine, set);
+		uint32_t blocks = set->nprograms * engine->slicing.workers;
+
+		if (slices > most)
+			most = slices;
+		if (room > GT_CUDA_MARKS / blocks)
+			room = GT_CUDA_MARKS / blocks;
+	}
+	if (most > room)
+		most = room;
 	return most ? (uint32_t)most : 1;
 }
 
@@ -174,7 +194,7 @@ int gt_cuda_trace_begin(struct gt_engine *engine,
 		nmarks = (size_t)GT_CUDA_KERNELS * engine->choice.blocks *
 			 GT_P2P_STAGES * GT_P2P_RANKS;
 	} else {
-		engine->nmarks = gt_trace_nmarks(engine, set);
+		engine->nmarks = gt_trace_nmarks(engine, req->coll);
 		nmarks = (size_t)engine->nmarks * set->nprograms *
 			 engine->slicing.workers;
 	}

@@ -2,6 +2,8 @@ EXTRA_DIST += %D%/README.md
 
 if HAVE_CUDA
 gtopo_core_sources += \
+	%D%/closing_turn.c \
+	%D%/closing_turn.h \
 	%D%/devices.c \
 	%D%/driver.c \
 	%D%/driver.h \
