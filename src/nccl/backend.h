@@ -76,14 +76,18 @@ struct gt_backend {
 		     struct gt_err *err);
 	void (*abort)(struct gt_backend_comm *comm);
 
-	/* Are operations of this rank under way? */
-	int (*is_busy)(struct gt_backend_comm *comm);
+	/*
+	 * Are operations of this rank under way?  The event is behind all that
+	 * was put on streams; NULL: nothing was.
+	 */
+	int (*is_busy)(struct gt_backend_comm *comm, void *behind);
 
 	/*
 	 * End when all operations are done and all ranks close, or after an
-	 * abort or a failure.  Nothing else is called any more.
+	 * abort or a failure; the event is as above.  Nothing else is called
+	 * any more.
 	 */
-	void (*close)(struct gt_backend_comm *comm);
+	void (*close)(struct gt_backend_comm *comm, void *behind);
 };
 
 extern const struct gt_backend gt_backend_lib; /* on libgtopo */

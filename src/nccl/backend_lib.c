@@ -33,8 +33,6 @@ struct gt_backend_comm {
 	pthread_mutex_t mutex;
 	pthread_cond_t idle;
 	uint32_t under_way;
-	/* GPUs: behind what was put on a stream last; NULL: nothing was. */
-	void *_Atomic behind;
 	/* The code of an operation that was refused, so that the others wait
 	 * for it in vain, or GT_OK; why is written once, before. */
 	_Atomic int refused;
@@ -271,30 +269,6 @@ static int gt_lib_call(struct gt_backend_comm *comm,
 			  comm->cuda->words(rc));
 }
 
-/*
- * The program may take its stream away while operations are on it, so what is
- * asked later is an event of this communicator.  A captured stream does nothing
- * yet.
- */
-static int gt_lib_mark(struct gt_backend_comm *comm, void *stream,
-		       struct gt_err *err)
-{
-	const struct gt_cuda *cuda = comm->cuda;
-	unsigned long long capture;
-	void *event = atomic_load(&comm->behind);
-	int rc = cuda->stream_capture(stream, &capture);
-
-	if (!rc && !capture && !event)
-		rc = cuda->event_new(&event);
-	if (!rc && !capture) {
-		rc = cuda->event_record(event, stream);
-		atomic_store(&comm->behind, event);
-	}
-	return rc ? gt_err_set(err, GT_ESYS, NULL, "cannot use the stream: %s",
-			       cuda->words(rc))
-		  : GT_OK;
-}
-
 static int gt_lib_enqueue(struct gt_backend_comm *comm,
 			  const struct gt_backend_op *ops, uint32_t n,
 			  void *stream, struct gt_err *err)
@@ -306,7 +280,7 @@ static int gt_lib_enqueue(struct gt_backend_comm *comm,
 	gtopo_comm_stream(comm->lib, comm->rank, stream);
 	rc = gt_lib_ops(comm, ops, n);
 	if (!rc)
-		return gt_lib_mark(comm, stream, err);
+		return GT_OK;
 	if (gt_comm_verdict(comm->lib, &lost, err))
 		return rc;
 	gt_lib_refuse(comm, rc);
@@ -319,13 +293,12 @@ static void gt_lib_abort(struct gt_backend_comm *comm)
 	gtopo_comm_abort(comm->lib);
 }
 
-static int gt_lib_is_busy(struct gt_backend_comm *comm)
+static int gt_lib_is_busy(struct gt_backend_comm *comm, void *behind)
 {
-	void *event = atomic_load(&comm->behind);
 	int busy = 0;
 
 	if (!comm->cuda->on_host)
-		return event && !comm->cuda->event_pending(event, &busy) &&
+		return behind && !comm->cuda->event_pending(behind, &busy) &&
 		       busy;
 	pthread_mutex_lock(&comm->mutex);
 	busy = comm->under_way > 0;
@@ -334,26 +307,25 @@ static int gt_lib_is_busy(struct gt_backend_comm *comm)
 }
 
 /* GPUs: wait until nothing is on streams, or what is there has to end. */
-static void gt_lib_drain(struct gt_backend_comm *comm)
+static void gt_lib_drain(struct gt_backend_comm *comm, void *behind)
 {
 	const struct timespec nap = {0, GT_LIB_LOOK_NS};
 	struct gt_err err;
 	int lost;
 
 	gt_err_init(&err);
-	while (gt_lib_is_busy(comm) && !gt_comm_verdict(comm->lib, &lost, &err))
+	while (gt_lib_is_busy(comm, behind) &&
+	       !gt_comm_verdict(comm->lib, &lost, &err))
 		nanosleep(&nap, NULL);
-	if (gt_lib_is_busy(comm))
+	if (gt_lib_is_busy(comm, behind))
 		gtopo_comm_abort(comm->lib);
-	if (comm->behind)
-		comm->cuda->event_free(comm->behind);
 	gtopo_comm_stream(comm->lib, comm->rank, comm->cuda->own_stream);
 }
 
-static void gt_lib_close(struct gt_backend_comm *comm)
+static void gt_lib_close(struct gt_backend_comm *comm, void *behind)
 {
 	if (!comm->cuda->on_host)
-		gt_lib_drain(comm);
+		gt_lib_drain(comm, behind);
 	pthread_mutex_lock(&comm->mutex);
 	while (comm->under_way)
 		pthread_cond_wait(&comm->idle, &comm->mutex);

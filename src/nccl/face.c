@@ -143,11 +143,13 @@ static void *gt_face_close(void *arg)
 	struct gt_face *face = arg;
 
 	if (face->comm)
-		face->ops->close(face->comm);
+		face->ops->close(face->comm,
+				 atomic_load(&face->orders[0].event));
 	gt_team_close(face->team);
 	for (int i = 0; i < 2; i++)
-		if (face->orders[i].event)
-			face->cuda->event_free(face->orders[i].event);
+		if (atomic_load(&face->orders[i].event))
+			face->cuda->event_free(
+				atomic_load(&face->orders[i].event));
 	if (face->join)
 		face->cuda->event_free(face->join);
 	pthread_cond_destroy(&face->changed);
@@ -323,7 +325,8 @@ void gt_face_abort(struct gt_face *face)
 void gt_face_drain(struct gt_face *face)
 {
 	while (!atomic_load(&face->stop) && face->comm &&
-	       face->ops->is_busy(face->comm)) {
+	       face->ops->is_busy(face->comm,
+				  atomic_load(&face->orders[0].event))) {
 		gt_face_look(face);
 		if (atomic_load(&face->state) != GT_NCCL_SUCCESS)
 			break;

@@ -35,7 +35,11 @@ struct gt_face_premul {
 /* Where the last operation is that the next one has to follow. */
 struct gt_face_order {
 	void *stream;
-	void *event; /* behind it; NULL: there was none */
+	/*
+	 * Behind what was put there last, as the program may take its stream
+	 * away; NULL: nothing was.
+	 */
+	void *_Atomic event;
 	unsigned long long capture;
 };
 

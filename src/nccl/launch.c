@@ -74,15 +74,19 @@ static int gt_launch_order(struct gt_face *face, void *stream,
 	const struct gt_cuda *cuda = face->cuda;
 	unsigned long long capture = 0;
 	int rc = cuda->stream_capture(stream, &capture);
+	void *event;
 
 	*order = &face->orders[capture != 0];
 	if (!rc && !face->join)
 		rc = cuda->event_new(&face->join);
-	if (!rc && !(*order)->event)
-		rc = cuda->event_new(&(*order)->event);
-	else if (!rc && (*order)->capture == capture &&
-		 (*order)->stream != stream)
-		rc = cuda->stream_wait(stream, (*order)->event);
+	event = atomic_load(&(*order)->event);
+	if (!rc && !event) {
+		rc = cuda->event_new(&event);
+		atomic_store(&(*order)->event, event);
+	} else if (!rc && (*order)->capture == capture &&
+		   (*order)->stream != stream) {
+		rc = cuda->stream_wait(stream, event);
+	}
 	(*order)->capture = capture;
 	return rc;
 }
@@ -112,11 +116,12 @@ static int gt_launch_spread(struct gt_face *face,
 			    struct gt_face_order *order)
 {
 	const struct gt_cuda *cuda = face->cuda;
-	int rc = cuda->event_record(order->event, ops[0].stream);
+	void *event = atomic_load(&order->event);
+	int rc = cuda->event_record(event, ops[0].stream);
 
 	for (uint32_t i = 1; !rc && i < n; i++)
 		if (gt_launch_is_new(ops, i))
-			rc = cuda->stream_wait(ops[i].stream, order->event);
+			rc = cuda->stream_wait(ops[i].stream, event);
 	order->stream = ops[0].stream;
 	return rc;
 }
