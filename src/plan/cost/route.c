@@ -199,10 +199,17 @@ static const struct gt_plan_hop *gt_cost_staged_hop(const struct gt_plan *plan,
 	return NULL;
 }
 
+static int gt_cost_is_memory(const struct gt_plan *plan, uint32_t link)
+{
+	const char *kind = plan->links[link].kind;
+
+	return kind && !strcmp(kind, "MEM");
+}
+
 /*
  * Two GPUs that reach each other, beside others that do not: their bytes go
  * through the host's memory as well, up as the sender's other ones do, over the
- * sockets' interconnect, and down as the receiver's do.
+ * sockets' interconnect, and through memory and down as the receiver's do.
  */
 static void gt_cost_detour(const struct gt_cost_routes *r,
 			   const struct gt_plan_hop *const ends[2],
@@ -220,6 +227,8 @@ static void gt_cost_detour(const struct gt_cost_routes *r,
 	while (down &&
 	       !gt_cost_is_cpu(gt_cost_head(plan, ends[1]->route[down - 1])))
 		down--;
+	if (down > 1 && gt_cost_is_memory(plan, ends[1]->route[down - 1]))
+		down -= 2;
 	there = down ? gt_cost_head(plan, ends[1]->route[down - 1]) : here;
 	len = strlen(here);
 	for (uint32_t l = 0; l < plan->nlinks && strcmp(here, there) != 0; l++)
