@@ -90,8 +90,40 @@ of NUMA 0."* ]]
 		grep -q '^Most likely, the driver gives GeForce cards no access'
 	gtopo search --explain --algo ring "$xml/l40s-8gpu-vm.xml" -o plan |
 		grep -q '^  peer access between all GPUs: 1.33x, 16 GB/s busbw'
+	# It is said, too, if it brings nothing.
+	gtopo search --explain "$xml/rtx4090-8gpu.xml" -o plan |
+		grep -q '^  peer access between all GPUs: 1x, 24 GB/s busbw'
 	gtopo search --explain --algo ring "$xml/pcie-8gpu.xml" -o plan >said
 	[ "$(grep -c 'peer access' said)" -eq 0 ]
+}
+
+@test "what a bridge would bring to cards that could have one" {
+	cd "$BATS_TEST_TMPDIR"
+	sed '/nvlink/d; s/"x rwa"/"x ---"/; s/"rwa x"/"--- x"/' \
+		"$xml/rtx3090-2gpu.xml" >apart.xml
+	gtopo search --explain -o plan apart.xml >said
+	grep -q '^  NVLink bridges GPU0–GPU1: 4x, 48 GB/s busbw$' said
+	grep -q '^  no second link at one place alone$' said
+	# That is what the machine with a bridge reaches.
+	gtopo search -o plan "$xml/rtx3090-2gpu.xml"
+	grep -q '"value": "48"' plan
+	gtopo search --explain -o plan "$xml/rtx3090-2gpu.xml" >said
+	[ "$(grep -c bridges said)" -eq 0 ]
+	# A bridge is as fast as NVML says, where line rates are asked for.
+	gtopo search --rates line --explain -o plan apart.xml |
+		grep -q '^  NVLink bridges GPU0–GPU1: .*, 56\.25 GB/s busbw$'
+	# Ada has none, nor have cards on different sockets one in common.
+	gtopo search --explain -o plan "$xml/rtx4090-8gpu.xml" >said
+	[ "$(grep -c bridges said)" -eq 0 ]
+	python3 - <<-'P' >far.xml
+		text = open("apart.xml").read()
+		cpu = text[text.index("  <cpu"):text.index("    <pci")]
+		second = text.index('    <pci busid="0000:09')
+		print(text[:second] + "  </cpu>\n" +
+		    cpu.replace('numaid="0"', 'numaid="1"') + text[second:])
+	P
+	gtopo search --explain -o plan far.xml >said
+	grep -q '^  peer access' said && ! grep bridges said
 }
 
 @test "a plan says which hops are by the host's memory, and the engine's ways" {
@@ -236,6 +268,8 @@ of NUMA 0."* ]]
 	[ "$status" -eq 1 ]
 	[[ $err == *"MEM/0"*" would carry '936/5' of '832/5' GB/s" ]]
 	refused "$xml/rtx5090-4gpu.xml" spoilt
+	gtopo search --explain -o plan "$xml/rtx5090-4gpu.xml" |
+		grep -q '^  twice the memory channels of CPU0: 1.15x, 48 GB/s busbw'
 	sed 's/gt_memory_gbs="332.8"/gt_memory_gbs="400"/' \
 		"$xml/rtx5090-4gpu.xml" >more.xml
 	gtopo search --explain -o plan more.xml | grep -q ': 48 GB/s busbw'
