@@ -97,6 +97,45 @@ of NUMA 0."* ]]
 	[ "$(grep -c 'peer access' said)" -eq 0 ]
 }
 
+@test "show, paths and lint: whether ports, IOMMU, VM or model are why" {
+	local what
+	cd "$BATS_TEST_TMPDIR"
+	shut "$xml/l40s-8gpu-vm.xml" >none.xml
+	sed 's/0x26b9"/& gt_port_acs="0x000c"/' none.xml >acs.xml
+	sed 's/<system .*/&<gt_machine iommu="translating"\/>/' none.xml >iommu.xml
+	sed 's/<system .*/&<gt_machine vm="kvm"\/>/' none.xml >vm.xml
+	sed 's/ gt_p2p=/ gt_name="NVIDIA GeForce RTX 4090"&/' none.xml >card.xml
+	while read -r what words; do
+		gtopo show $what.xml >said
+		gtopo paths $what.xml >>said
+		gtopo paths --from GPU0 --to GPU7 $what.xml >>said
+		[ "$(grep -c "^Most likely, .*$words" said)" -eq 3 ]
+		[ "$(grep -c "^28 of 28 pairs of GPUs have no peer access" \
+			said)" -eq 2 ]
+		[ "$(grep -c "^With access none of them would have more alone" \
+			said)" -eq 2 ]
+		run_split gtopo lint $what.xml
+		[[ $out == *": 8 of 8 GPUs do not reach the memory of all \
+others: "*"$words"*"[no-p2p]"* ]]
+	done <<-W
+		acs (ACS)
+		iommu the IOMMU translates
+		vm it is a virtual machine
+		card GeForce cards
+	W
+	gtopo show none.xml >said
+	grep -q '^28 of 28 pairs' said && ! grep 'Most likely' said
+	# What PCI ids tell of a model suffices.
+	gtopo paths "$xml/rtx5090-4gpu.xml" | grep -q '^Most likely, .*GeForce'
+	# Pairs that would have NVLink have more, others have not.
+	shut "$xml/dgx-h100.xml" >shut.xml
+	gtopo paths shut.xml | grep -q \
+		'^With access 28 of them would have more alone, up to 370\.8 GB/s'
+	gtopo paths "$xml/dgx-h100.xml" >said
+	gtopo show "$xml/dgx-h100.xml" >>said
+	[ "$(grep -c 'peer access' said)" -eq 0 ]
+}
+
 @test "what a bridge would bring to cards that could have one" {
 	cd "$BATS_TEST_TMPDIR"
 	sed '/nvlink/d; s/"x rwa"/"x ---"/; s/"rwa x"/"--- x"/' \

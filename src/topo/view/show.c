@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/text.h"
 #include "topo/probe/pci_ids.h"
+#include "topo/view/peer_access.h"
 #include "topo/view/show_line.h"
 #include "topo/view/show_lint.h"
 #include "topo/view/show_text.h"
@@ -286,6 +287,7 @@ void gt_show_tree(const struct gt_topo *topo, const struct gt_show_style *style,
 	show.measuring = 0;
 	gt_show_title(&show);
 	gt_show_lines(&show);
+	gt_print_peer_access(topo, out);
 	for (uint32_t i = 0; i < gt_topo_nwarnings(topo); i++) {
 		gt_show_tint(&show, GT_TINT_RED);
 		gt_buf_puts(out, "! ");
