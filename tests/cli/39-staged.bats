@@ -326,6 +326,16 @@ others: "*"$words"*"[no-p2p]"* ]]
 out of range"
 }
 
+@test "several nodes without peer access: the network is counted, too" {
+	cd "$BATS_TEST_TMPDIR"
+	gtopo search -q --nodes 2 --coll alltoall -o plan "$xml/rtx4090-8gpu.xml"
+	gtopo verify plan | grep -q '^bound .*: optimal, proven$'
+	# 64 pairs cross a port of 1.25 GB/s: at most 0.33 GB/s of algbw there.
+	gtopo predict -b 64M -e 64M plan >said
+	grep -q 'NET/0 100%$' said
+	awk '/one-shot/ { exit !($7 > 0.3 && $7 < 0.34) }' said
+}
+
 @test "a plan that waits elsewhere, or carries too much, is refused" {
 	local fault at=$xml/l40s-8gpu-vm.xml
 	cd "$BATS_TEST_TMPDIR"

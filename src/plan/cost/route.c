@@ -240,6 +240,14 @@ static void gt_cost_detour(const struct gt_cost_routes *r,
 		gt_cost_leg(r, 0, ends[1]->route[down], GT_RAT(1, 1), route);
 }
 
+/* Does what takes the hop wait in the host's memory?  Networks pass it on. */
+static int gt_cost_waits(const struct gt_cost_routes *r,
+			 const struct gt_plan_hop *hop)
+{
+	return r->is_staged && (hop->transport == GT_TRANSPORT_SHM ||
+				hop->transport == GT_TRANSPORT_PEER);
+}
+
 /*
  * A hop of a staged plan: as it is listed where the two have no peer access.
  * Engines stage all hops as soon as one has to be (docs/design/
@@ -275,7 +283,7 @@ static int gt_cost_route(const struct gt_cost_routes *r,
 	const struct gt_plan *plan = r->plan;
 	uint32_t most = crossing->hop->nroute;
 
-	if (r->is_staged)
+	if (gt_cost_waits(r, crossing->hop))
 		return gt_cost_stage(r, crossing->hop, route, err);
 
 	if (plan->cluster)
@@ -440,7 +448,7 @@ int gt_cost_routes_find(const struct gt_cost_routes *routes, uint32_t channel,
 		if (!crossing.hop)
 			continue;
 		found = 1;
-		edge->kind = routes->is_staged
+		edge->kind = gt_cost_waits(routes, crossing.hop)
 				     ? GT_COST_HOP_HOST
 				     : gt_cost_kind(plan, crossing.hop);
 		rc = gt_cost_route(routes, &crossing, &made[i], err);
