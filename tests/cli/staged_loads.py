@@ -8,8 +8,9 @@ one GPU to another has to be that chain, the interconnect if they are of two
 sockets, the memory of the receiver's NUMA node, in and out, and the other chain
 down.  Loads of root ports, switches, sockets and memories are added up from
 that, rates of links are worked out from the file, as NCCL counts, and that
-nothing can be better follows from the plan's prices, for rings and for what
-only moves.  It prints what memories and sockets carry.
+nothing can be better follows from the plan's prices, for rings, trees and what
+only moves, or from its parts, for all-reduce.  It prints what memories and
+sockets carry.
 """
 import itertools
 import json
@@ -183,6 +184,18 @@ def relayed(cost):
              for b in ranks] for a in ranks]
 
 
+def cheapest_tree(cost):
+    """Prim: of a tree that goes up and down, each edge is taken both ways."""
+    near = {b: cost[0][b] + cost[b][0] for b in range(1, len(cost))}
+    total = 0
+    while near:
+        new = min(near, key=near.get)
+        total += near.pop(new)
+        for b in near:
+            near[b] = min(near[b], cost[new][b] + cost[b][new])
+    return total
+
+
 def shortest(cost):
     ranks = range(len(cost))
     for via, a, b in itertools.product(ranks, ranks, ranks):
@@ -197,8 +210,9 @@ def check_prices(machine, plan):
     prices = {k: Fraction(v) for k, v in certificate.get("prices", {}).items()}
     device = [rank["device"].lower() for rank in plan["ranks"]]
     moves = plan["collective"] == "alltoall"
+    trees = proof["class"] == "tree" and plan["collective"] == "allreduce"
     rings = proof["class"] == "ring" and len(device) <= MOST_RANKS
-    if not prices or not (moves or rings):
+    if not prices or not (moves or trees or rings):
         return False
     worth = sum(machine.rates[link] * price for link, price in prices.items())
     expect(worth == Fraction(proof["bound"]), "links are worth", worth,
@@ -210,10 +224,38 @@ def check_prices(machine, plan):
         for b in device] for a in device]
     if moves:
         least = shortest(cost)
+    elif trees:
+        least = cheapest_tree(cost)
     else:
         least = cheapest_ring(relayed(cost) if certificate.get("relays")
                               else cost)
     expect(least >= unit, "there is something that costs", least, "/", unit)
+    return True
+
+
+def check_parts(machine, plan):
+    """Parts of the ranks of an all-reduce send 2 (k - 1) results together.
+
+    To give a result to k parts each byte of it leaves k - 1 of them as a part
+    of a sum, and parts k - 1 times as the sum, whoever adds up.
+    """
+    proof = plan["proof"]
+    parts = proof.get("certificate", {}).get("parts", [])
+    device = [rank["device"].lower() for rank in plan["ranks"]]
+    ranks = sorted(rank for part in parts for rank in part["ranks"])
+    if (plan["collective"], proof["class"], ranks) != (
+            "allreduce", "any", list(range(len(device)))):
+        return False
+    room = 0
+    for part in parts:
+        room += sum(machine.rates[link] for link in part["links"])
+        for a, b in itertools.product(part["ranks"], ranks):
+            expect(b in part["ranks"] or set(part["links"]) &
+                   set(machine.route(device[a], device[b])),
+                   "the way from", a, "to", b, "leaves a part elsewhere")
+    bound = room / (2 * (len(parts) - 1))
+    expect(bound == Fraction(proof["bound"]), "parts allow", bound,
+           "and not", proof["bound"])
     return True
 
 
@@ -235,12 +277,13 @@ def main(topology, path):
     loads = add_loads(machine, plan, channels)
     check_loads(machine, plan, loads)
     check_value(plan, channels)
-    looked = check_prices(machine, plan)
+    proved = ("by prices" if check_prices(machine, plan) else
+              "by parts" if check_parts(machine, plan) else "elsewhere")
     for link, load in sorted(loads.items()):
         ends = [end.split("/")[0] for end in link.split(">")]
         if ends in (["CPU", "CPU"], ["CPU", "MEM"]):
             print(link, "carries", load, "GB/s of", machine.rates[link])
-    print("proved by prices" if looked else "prices not looked at")
+    print("proved", proved)
 
 
 try:
