@@ -31,6 +31,8 @@ xml=$src/share/xml
 cases=$src/tests/cases
 cp "$xml/dgx-1v.xml" machine.xml
 cp machine.xml other.xml
+sed "/nvlink/d; s/\"x rwa\"/\"x ---\"/; s/\"rwa x\"/\"--- x\"/" \
+	"$xml/rtx3090-2gpu.xml" >bridge.xml
 bash "$src/tests/detect/mkroot.sh" "$cases/detect/dgx-2socket/machine.sh" root
 export GTOPO_FAKE_NVML=$cases/detect/dgx-2socket/nvml
 cat >job.json <<END
@@ -50,6 +52,7 @@ commands=(
 	"show machine.xml"
 	"show $xml/dgx-superpod-h100.xml"
 	"paths machine.xml"
+	"paths $xml/rtx4090-8gpu.xml"
 	"page -o made machine.xml"
 	"page --plan plan -o made machine.xml"
 	"diff machine.xml $xml/dgx-2.xml"
@@ -66,6 +69,7 @@ commands=(
 	"search -q --coll alltoall -o made $xml/pcie-8gpu.xml"
 	"search -q -o made $xml/workstation-4gpu.xml"
 	"search -q --explain --algo ring $xml/workstation-4gpu.xml"
+	"search -q --explain --algo ring bridge.xml"
 	"search -q -o made $xml/2x-dgx-a100.xml"
 	"search -q --coll alltoall -o made $xml/2x-dgx-a100.xml"
 	"search -q --algo ring -o made $xml/2x-dgx-a100.xml"

@@ -46,6 +46,19 @@ x8, can do x16; seat the card anew, look at the slot [degraded]" ]
 		"node037 degraded node037 GPU1 0000:c7:00.0 3" ]
 }
 
+@test "why GPUs have no peer access is a note, which files have" {
+	made no-peers
+	run_split gtopo health "${args[@]}"
+	want 0 ""
+	[ -z "$out" ]
+	run_split gtopo health --json "${args[@]}"
+	want 0 ""
+	[[ $out == *'"no-p2p"'*"3 of 4 GPUs do not reach the memory of all others: \
+the driver gives no access to this model of GPU"* ]]
+	gtopo health --format prometheus "${args[@]}" |
+		grep -q 'findings{severity="note",rule="no-p2p"'
+}
+
 @test "--ignore takes lint's rules and diff's words, --fail-on a severity" {
 	made cascade
 	run_split gtopo health --ignore degraded "${args[@]}"

@@ -56,6 +56,6 @@ check_DATA += %D%/libfailing_malloc.so
 MOSTLYCLEANFILES += %D%/libfailing_malloc.so %D%/libfailing_calls.so
 EXTRA_DIST += %D%/failing_malloc.c %D%/failing_calls.c
 EXTRA_DIST += $(cli_tests) %D%/job_loads.py \
-	%D%/job_placements.py %D%/staged_loads.py %D%/switch_exits.py \
-	%D%/leaks.supp %D%/common.bash \
+	%D%/job_placements.py %D%/shut.py %D%/staged_faults.py \
+	%D%/staged_loads.py %D%/switch_exits.py %D%/leaks.supp %D%/common.bash \
 	%D%/processes.bash %D%/run-bats.sh

@@ -412,6 +412,16 @@ static void print_change(const char *name, double gain, double busbw,
 		      gain * busbw);
 }
 
+/* How many changes bring more, but for what is told in any case. */
+static uint32_t count_gains(const struct gt_whatif *whatif)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < whatif->nchanges; i++)
+		n += !whatif->changes[i].is_asked;
+	return n;
+}
+
 static void print_changes(const struct gt_whatif *whatif, double busbw,
 			  struct gt_buf *out)
 {
@@ -435,7 +445,7 @@ static void print_changes(const struct gt_whatif *whatif, double busbw,
 			add_name(&list, whatif->changes[k].link);
 		gt_buf_puts(out, "\n");
 	}
-	if (!whatif->nchanges)
+	if (!count_gains(whatif))
 		gt_buf_puts(out,
 			    whatif->cluster
 				    ? "  nothing of one sort alone\n"

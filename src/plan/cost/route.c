@@ -199,10 +199,17 @@ static const struct gt_plan_hop *gt_cost_staged_hop(const struct gt_plan *plan,
 	return NULL;
 }
 
+static int gt_cost_is_memory(const struct gt_plan *plan, uint32_t link)
+{
+	const char *kind = plan->links[link].kind;
+
+	return kind && !strcmp(kind, "MEM");
+}
+
 /*
  * Two GPUs that reach each other, beside others that do not: their bytes go
  * through the host's memory as well, up as the sender's other ones do, over the
- * sockets' interconnect, and down as the receiver's do.
+ * sockets' interconnect, and through memory and down as the receiver's do.
  */
 static void gt_cost_detour(const struct gt_cost_routes *r,
 			   const struct gt_plan_hop *const ends[2],
@@ -220,6 +227,8 @@ static void gt_cost_detour(const struct gt_cost_routes *r,
 	while (down &&
 	       !gt_cost_is_cpu(gt_cost_head(plan, ends[1]->route[down - 1])))
 		down--;
+	if (down > 1 && gt_cost_is_memory(plan, ends[1]->route[down - 1]))
+		down -= 2;
 	there = down ? gt_cost_head(plan, ends[1]->route[down - 1]) : here;
 	len = strlen(here);
 	for (uint32_t l = 0; l < plan->nlinks && strcmp(here, there) != 0; l++)
@@ -229,6 +238,14 @@ static void gt_cost_detour(const struct gt_cost_routes *r,
 			gt_cost_leg(r, 0, l, GT_RAT(1, 1), route);
 	for (; down < ends[1]->nroute; down++)
 		gt_cost_leg(r, 0, ends[1]->route[down], GT_RAT(1, 1), route);
+}
+
+/* Does what takes the hop wait in the host's memory?  Networks pass it on. */
+static int gt_cost_waits(const struct gt_cost_routes *r,
+			 const struct gt_plan_hop *hop)
+{
+	return r->is_staged && (hop->transport == GT_TRANSPORT_SHM ||
+				hop->transport == GT_TRANSPORT_PEER);
 }
 
 /*
@@ -266,7 +283,7 @@ static int gt_cost_route(const struct gt_cost_routes *r,
 	const struct gt_plan *plan = r->plan;
 	uint32_t most = crossing->hop->nroute;
 
-	if (r->is_staged)
+	if (gt_cost_waits(r, crossing->hop))
 		return gt_cost_stage(r, crossing->hop, route, err);
 
 	if (plan->cluster)
@@ -431,7 +448,7 @@ int gt_cost_routes_find(const struct gt_cost_routes *routes, uint32_t channel,
 		if (!crossing.hop)
 			continue;
 		found = 1;
-		edge->kind = routes->is_staged
+		edge->kind = gt_cost_waits(routes, crossing.hop)
 				     ? GT_COST_HOP_HOST
 				     : gt_cost_kind(plan, crossing.hop);
 		rc = gt_cost_route(routes, &crossing, &made[i], err);

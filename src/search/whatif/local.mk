@@ -1,5 +1,7 @@
 # what limits a plan, and what would raise it
 gtopo_core_sources += \
+	%D%/bridge.c \
+	%D%/bridge.h \
 	%D%/cluster.c \
 	%D%/cluster_changes.c \
 	%D%/cluster_full.c \

@@ -13,6 +13,7 @@
 #include "search/problem/flat_cluster.h"
 #include "search/problem/request.h"
 #include "search/search.h"
+#include "search/whatif/bridge.h"
 #include "search/whatif/in_switch.h"
 #include "search/whatif/result.h"
 #include "search/whatif/whatif.h"
@@ -44,6 +45,8 @@ struct analysis {
 	uint32_t npairs;
 	struct full_pair *pairs;
 	double access_gain; /* of peer access; 0: there is no lack of it */
+	struct gt_whatif_bridges bridges;
+	double bridges_gain;
 };
 
 static uint32_t count_links(const struct gt_whatif_machine *ask)
@@ -286,29 +289,85 @@ static int try_pairs(struct analysis *a, struct gt_err *err)
 	return rc;
 }
 
+static enum gt_rates find_rates(const struct gt_plan *plan)
+{
+	return plan->rates && !strcmp(plan->rates, gt_rates_name(GT_RATES_LINE))
+		       ? GT_RATES_LINE
+		       : GT_RATES_NCCL;
+}
+
+static int try_bridges(struct analysis *a, struct gt_err *err)
+{
+	const struct gt_search_request *request = a->ask->request;
+	int rc = gt_whatif_bridges_put(
+		a->ask->topo, request->gpus, request->nranks,
+		find_rates(a->ask->plan), a->result->arena, &a->bridges, err);
+
+	if (!rc && a->bridges.n)
+		rc = search_again(a, 0, &a->bridges_gain, err);
+	gt_whatif_bridges_take(a->ask->topo, &a->bridges);
+	return rc;
+}
+
+/* Peer access, where there is a lack of it, is told of whatever it brings. */
+static void list_other_changes(struct analysis *a)
+{
+	struct gt_whatif *result = a->result;
+
+	if (a->access_gain > 0)
+		result->changes[result->nchanges++] = (struct gt_whatif_change){
+			.name = "peer access between all GPUs",
+			.gain = a->access_gain,
+			.order = UINT64_MAX,
+			.is_asked = 1};
+	if (a->bridges_gain > 0)
+		result->changes[result->nchanges++] = (struct gt_whatif_change){
+			.name = a->bridges.name,
+			.gain = a->bridges_gain,
+			.order = UINT64_MAX,
+			.is_asked = a->access_gain > 0};
+}
+
+/* What a change at a pair's links is called. */
+static const char *name_change(const struct analysis *a,
+			       const struct full_pair *pair)
+{
+	struct gt_arena *arena = a->result->arena;
+	const struct gt_topo *topo = a->ask->topo;
+	int from_memory, memory;
+
+	if (a->ask->request->flat)
+		return gt_arena_printf(arena, "a second link %s", pair->name);
+	from_memory = gt_topo_node(topo, pair->a)->kind == GT_NODE_MEM;
+	memory =
+		from_memory || gt_topo_node(topo, pair->b)->kind == GT_NODE_MEM;
+	return memory ? gt_arena_printf(
+				arena, "twice the memory channels of %s",
+				name_vertex(a, from_memory ? pair->b : pair->a))
+		      : gt_arena_printf(arena, "a second link %s", pair->name);
+}
+
 static int list_changes(struct analysis *a, struct gt_err *err)
 {
 	struct gt_whatif *result = a->result;
 
-	result->changes = gt_arena_array(result->arena, a->npairs + 1,
+	result->changes = gt_arena_array(result->arena, a->npairs + 2,
 					 sizeof(*result->changes));
 	if (!result->changes)
 		return gt_err_nomem(err);
 	for (uint32_t i = 0; i < a->npairs; i++) {
 		const struct full_pair *pair = &a->pairs[i];
-		const char *name = gt_arena_printf(
-			result->arena, "a second link %s", pair->name);
+		const char *name = name_change(a, pair);
 
 		if (!name)
 			return gt_err_nomem(err);
 		result->changes[result->nchanges++] = (struct gt_whatif_change){
-			name, pair->name, pair->gain,
-			(uint64_t)pair->a << 32 | pair->b};
+			.name = name,
+			.link = pair->name,
+			.gain = pair->gain,
+			.order = (uint64_t)pair->a << 32 | pair->b};
 	}
-	if (a->access_gain > 0)
-		result->changes[result->nchanges++] = (struct gt_whatif_change){
-			"peer access between all GPUs", NULL, a->access_gain,
-			UINT64_MAX};
+	list_other_changes(a);
 	gt_whatif_sort(result);
 	return GT_OK;
 }
@@ -321,8 +380,12 @@ static int analyse(struct analysis *a, struct gt_err *err)
 		rc = list_full(a, err);
 	if (!rc && a->npairs && a->ask->algo)
 		rc = try_pairs(a, err);
-	if (!rc && !a->ask->request->flat && gt_plan_is_staged(a->ask->plan))
-		rc = search_again(a, 1, &a->access_gain, err);
+	if (!rc && a->ask->algo && !a->ask->request->flat) {
+		if (gt_plan_is_staged(a->ask->plan))
+			rc = search_again(a, 1, &a->access_gain, err);
+		if (!rc)
+			rc = try_bridges(a, err);
+	}
 	return rc ? rc : list_changes(a, err);
 }
 

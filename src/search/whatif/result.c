@@ -60,9 +60,13 @@ static int compare_changes(const void *a, const void *b)
 
 void gt_whatif_sort(struct gt_whatif *whatif)
 {
-	qsort(whatif->changes, whatif->nchanges, sizeof(*whatif->changes),
-	      compare_changes);
-	while (whatif->nchanges &&
-	       whatif->changes[whatif->nchanges - 1].gain < GT_WHATIF_MIN_GAIN)
-		whatif->nchanges--;
+	uint32_t n = whatif->nchanges;
+
+	qsort(whatif->changes, n, sizeof(*whatif->changes), compare_changes);
+	whatif->nchanges = 0;
+	for (uint32_t i = 0; i < n; i++)
+		if (whatif->changes[i].is_asked ||
+		    whatif->changes[i].gain >= GT_WHATIF_MIN_GAIN)
+			whatif->changes[whatif->nchanges++] =
+				whatif->changes[i];
 }

@@ -28,7 +28,7 @@ const char *gt_whatif_link(struct gt_arena *arena, const char *a,
 
 /*
  * Sort the changes by gain, then by order and name, and drop those that bring
- * less than GT_WHATIF_MIN_GAIN.
+ * less than GT_WHATIF_MIN_GAIN, if nobody asked for them.
  */
 void gt_whatif_sort(struct gt_whatif *whatif);
 

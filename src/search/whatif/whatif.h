@@ -1,8 +1,8 @@
 /*
  * The analysis of what limits a plan and what would raise it: links that the
- * plan fills are doubled, one sort after the other and all together, and the
- * search solves the problem again.  Nothing here is printed; the command words
- * the result.
+ * plan fills are doubled, one sort after the other and all together, GPUs get
+ * peer access and bridges, and the search solves the problem again.  Nothing
+ * here is printed; the command words the result.
  *
  * A result owns all that it points to and may outlive the machine, the request
  * and the plan.
@@ -47,6 +47,7 @@ struct gt_whatif_change {
 	const char *link; /* "CPU0–CPU1" if the change is about one, or NULL */
 	double gain;      /* the value with it, over the value without it */
 	uint64_t order;   /* comes first among equal gains if it is smaller */
+	int is_asked;     /* it is in the result whatever it brings */
 };
 
 /* Between whom a cluster's all-reduce has to exchange elements. */

@@ -23,6 +23,7 @@ static const unsigned gt_check_ends[GT_NLINKKINDS] = {
 	[GT_LINK_PCI] = GT_IS(GPU) | GT_IS(PCI) | GT_IS(CPU) | GT_IS(NIC),
 	[GT_LINK_SYS] = GT_IS(CPU),
 	[GT_LINK_NET] = GT_IS(NIC) | GT_IS(NET),
+	[GT_LINK_MEM] = GT_IS(CPU) | GT_IS(MEM),
 };
 
 static int gt_check_node(const struct gt_topo *topo, uint32_t i,

@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "topo/graph/graph.h"
 #include "topo/graph/inside.h"
 #include "topo/graph/name.h"
 #include "topo/graph/topo.h"
@@ -184,4 +185,75 @@ int gt_topo_exclude_devices(struct gt_topo *topo, const char *list,
 		rc = gt_topo_drop_word(topo, word, err);
 	gt_topo_compact(topo);
 	return rc;
+}
+
+/* The list with its n-th word made one of full access; NULL: no memory. */
+static const char *gt_topo_granted(struct gt_topo *topo, const char *list,
+				   uint32_t n)
+{
+	const char *word = list;
+
+	for (; *word && n; n--) {
+		word += strcspn(word, " ");
+		word += strspn(word, " ");
+	}
+	return gt_arena_printf(topo->arena, "%.*srwa%s", (int)(word - list),
+			       list, word + strcspn(word, " "));
+}
+
+/* Lets a GPU reach the memory of another one; 0: no memory. */
+static int gt_topo_grant(struct gt_topo *topo, uint32_t gpu, uint32_t to)
+{
+	struct gt_node *node = &topo->nodes[gpu];
+	const char *list = node->p2p;
+	uint32_t n = 0;
+
+	while (n < topo->ngpus && topo->gpus[n] != to)
+		n++;
+	if (list)
+		node->p2p = gt_topo_granted(topo, list, n);
+	return !list || node->p2p;
+}
+
+static int gt_topo_bridge_link(struct gt_topo *topo,
+			       const struct gt_topo_bridge *bridge, int back,
+			       struct gt_err *err)
+{
+	struct gt_link link = {.kind = GT_LINK_NVL,
+			       .from = bridge->gpus[back],
+			       .to = bridge->gpus[!back],
+			       .count = bridge->count,
+			       .gbs = bridge->gbs};
+
+	link.id =
+		gt_arena_printf(topo->arena, "%s>%s", topo->nodes[link.from].id,
+				topo->nodes[link.to].id);
+	return link.id ? gt_graph_link(topo, &link, err) : gt_err_nomem(err);
+}
+
+int gt_topo_bridge(struct gt_topo *topo, struct gt_topo_bridge *bridge,
+		   struct gt_err *err)
+{
+	int rc = GT_OK;
+
+	for (int i = 0; i < 2; i++)
+		bridge->p2p[i] = topo->nodes[bridge->gpus[i]].p2p;
+	for (int i = 0; i < 2 && !rc; i++) {
+		rc = gt_topo_bridge_link(topo, bridge, i, err);
+		if (!rc &&
+		    !gt_topo_grant(topo, bridge->gpus[i], bridge->gpus[!i]))
+			rc = gt_err_nomem(err);
+	}
+	if (rc)
+		gt_topo_unbridge(topo, bridge);
+	return rc;
+}
+
+void gt_topo_unbridge(struct gt_topo *topo, const struct gt_topo_bridge *bridge)
+{
+	for (int i = 0; i < 2; i++) {
+		topo->nodes[bridge->gpus[i]].p2p = bridge->p2p[i];
+		gt_topo_cut(topo, bridge->gpus[i], bridge->gpus[!i]);
+	}
+	gt_topo_compact(topo);
 }

@@ -1,7 +1,7 @@
 /*
  * Edits for questions of what would be: a topology without a link or a device,
- * or with a faster link.  It stays the same machine, so its digests do not
- * change.
+ * with a faster link, or with a bridge.  It stays the same machine, so its
+ * digests do not change.
  *
  * Routes that were made before (topo/graph/path.h) are void after an edit.
  */
@@ -33,5 +33,24 @@ int gt_topo_exclude_devices(struct gt_topo *topo, const char *list,
 			    struct gt_err *err);
 
 void gt_topo_set_gbs(struct gt_topo *topo, uint32_t link, struct gt_rat gbs);
+
+/* An NVLink bridge between two GPUs (nodes) that no NVLink joins. */
+struct gt_topo_bridge {
+	uint32_t gpus[2];
+	uint32_t count;    /* of links */
+	struct gt_rat gbs; /* of all of them, one way */
+	/* what the GPUs might access before it was there; the edit's own */
+	const char *p2p[2];
+};
+
+/*
+ * Add the bridge, over which both reach the other's memory.  Only memory can
+ * fail, and the topology is then as it was.  gt_topo_unbridge() takes the
+ * bridge away again; links then have the indices that they had.
+ */
+int gt_topo_bridge(struct gt_topo *topo, struct gt_topo_bridge *bridge,
+		   struct gt_err *err);
+void gt_topo_unbridge(struct gt_topo *topo,
+		      const struct gt_topo_bridge *bridge);
 
 #endif

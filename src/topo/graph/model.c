@@ -40,6 +40,30 @@ struct gt_rat gt_model_nvlink(int sm, enum gt_rates rates)
 	return gt_model_pick(GT_RAT(20, 1), GT_RAT(25, 1), rates);
 }
 
+uint32_t gt_model_bridge(int vendor, int device)
+{
+	/*
+	 * NVIDIA's product briefs: 112.5 GB/s both ways together, A100 and
+	 * H100 PCIe 600 GB/s over three bridges.
+	 */
+	static const struct {
+		int device;
+		uint32_t count;
+	} table[] = {
+		{0x2204, 4},  /* RTX 3090 */
+		{0x2230, 4},  /* RTX A6000 */
+		{0x2235, 4},  /* A40 */
+		{0x20b5, 12}, /* A100 PCIe 80GB */
+		{0x20f1, 12}, /* A100 PCIe 40GB */
+		{0x2331, 12}, /* H100 PCIe */
+	};
+
+	for (size_t i = 0; i < GT_COUNT(table) && vendor == 0x10de; i++)
+		if (device == table[i].device)
+			return table[i].count;
+	return 0;
+}
+
 struct gt_rat gt_model_xgmi(const char *gcn, enum gt_rates rates)
 {
 	/* Files spell MI200 "910" or "gfx90a", MI300 "940" or "gfx942". */

@@ -19,6 +19,12 @@
 struct gt_rat gt_model_nvlink(int sm, enum gt_rates rates);
 
 /*
+ * Returns how many NVLinks the bridge has that joins two such cards, by their
+ * PCI ids; 0: there is none for them, or none is known.
+ */
+uint32_t gt_model_bridge(int vendor, int device);
+
+/*
  * Returns what one xGMI link of an AMD GPU carries; `gcn` is "gfx942", "910", …
  * or NULL.
  */

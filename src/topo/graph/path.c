@@ -207,8 +207,28 @@ static uint32_t gt_paths_climb(const struct gt_paths *paths, uint32_t end,
 }
 
 /*
- * Gives the links of two GPUs' route through their CPUs, of which there is room
- * for four times as many as nodes, and returns their number; 0: there is none.
+ * Gives the links out of a CPU's memory and into it, in the order from a GPU,
+ * and returns their number; 0 if it is left out.
+ */
+static uint32_t gt_paths_wait(const struct gt_topo *topo, uint32_t cpu,
+			      uint32_t *links)
+{
+	for (uint32_t i = 0; i < topo->nlinks; i++) {
+		if (topo->links[i].kind != GT_LINK_MEM ||
+		    topo->links[i].from != cpu)
+			continue;
+		links[0] = gt_paths_link(topo, topo->links[i].to, cpu);
+		links[1] = i;
+		return links[0] == GT_NONE ? 0 : 2;
+	}
+	return 0;
+}
+
+/*
+ * Gives the links of two GPUs' route through their CPUs and the memory of the
+ * second one's, where its rank polls: reads across sockets wait for an answer,
+ * and writes do not.  There is room for five times as many as nodes.  Returns
+ * the links' number; 0: there is no route.
  */
 static uint32_t gt_paths_over_cpus(const struct gt_paths *paths, uint32_t from,
 				   uint32_t to, uint32_t *links)
@@ -216,18 +236,20 @@ static uint32_t gt_paths_over_cpus(const struct gt_paths *paths, uint32_t from,
 	const struct gt_topo *topo = paths->topo;
 	uint32_t *down = links + 2 * (size_t)topo->nnodes + 2;
 	uint32_t *aside = down + topo->nnodes, between;
-	uint32_t n = gt_paths_climb(paths, from, links, aside), ndown;
+	uint32_t n = gt_paths_climb(paths, from, links, aside), ndown, there;
 
 	ndown = n ? gt_paths_climb(paths, to, aside, down) : 0;
 	if (!ndown)
 		return 0;
-	if (topo->links[links[n - 1]].to != topo->links[down[ndown - 1]].from) {
+	there = topo->links[down[ndown - 1]].from;
+	if (topo->links[links[n - 1]].to != there) {
 		between = gt_paths_link(topo, topo->links[links[n - 1]].to,
-					topo->links[down[ndown - 1]].from);
+					there);
 		if (between == GT_NONE)
 			return 0;
 		links[n++] = between;
 	}
+	ndown += gt_paths_wait(topo, there, down + ndown);
 	while (ndown)
 		links[n++] = down[--ndown];
 	return n;
@@ -238,7 +260,7 @@ static int gt_paths_stage(const struct gt_paths *paths, uint32_t from,
 			  uint32_t to)
 {
 	struct gt_path *path = gt_paths_at(paths, from, to);
-	size_t room = (size_t)paths->topo->nnodes * 4 + 4;
+	size_t room = (size_t)paths->topo->nnodes * 5 + 4;
 	uint32_t *links = calloc(room, sizeof(*links)), n;
 	int good = links != NULL;
 

@@ -115,7 +115,7 @@ const char *gt_topo_source(const struct gt_topo *topo)
 const char *gt_node_kind_name(enum gt_node_kind kind)
 {
 	static const char *const names[GT_NNODEKINDS] = {
-		"GPU", "PCI", "NVS", "CPU", "NIC", "NET",
+		"GPU", "PCI", "NVS", "CPU", "NIC", "NET", "MEM",
 	};
 
 	return names[kind];
@@ -124,7 +124,7 @@ const char *gt_node_kind_name(enum gt_node_kind kind)
 const char *gt_link_kind_name(enum gt_link_kind kind)
 {
 	static const char *const names[GT_NLINKKINDS] = {
-		"LOC", "NVL", "C2C", "PCI", "SYS", "NET",
+		"LOC", "NVL", "C2C", "PCI", "SYS", "NET", "MEM",
 	};
 
 	return names[kind];

@@ -25,6 +25,8 @@ enum gt_node_kind {
 	GT_NODE_CPU, /* a NUMA node */
 	GT_NODE_NIC, /* a card */
 	GT_NODE_NET, /* a port of it */
+	/* a NUMA node's memory, where GPUs without peer access meet in it */
+	GT_NODE_MEM,
 	GT_NNODEKINDS
 };
 
@@ -35,6 +37,7 @@ enum gt_link_kind {
 	GT_LINK_PCI,
 	GT_LINK_SYS,
 	GT_LINK_NET,
+	GT_LINK_MEM, /* into memory and out of it */
 	GT_NLINKKINDS
 };
 

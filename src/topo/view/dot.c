@@ -19,7 +19,7 @@ static void gt_dot_node(const struct gt_dot_drawing *drawing, uint32_t index)
 	static const char *const fill[GT_NNODEKINDS] = {
 		[GT_NODE_GPU] = "#dafbe1", [GT_NODE_PCI] = "#eaeef2",
 		[GT_NODE_NVS] = "#aceebb", [GT_NODE_CPU] = "#fff8c5",
-		[GT_NODE_NIC] = "#ddf4ff",
+		[GT_NODE_NIC] = "#ddf4ff", [GT_NODE_MEM] = "#fff8c5",
 	};
 	const struct gt_node *node = gt_topo_node(drawing->topo, index);
 	char text[1024], problem[512] = "";

@@ -21,6 +21,7 @@ static const char *const gt_dot_colours[GT_NLINKKINDS] = {
 	[GT_LINK_LOC] = "#8c959f", [GT_LINK_NVL] = "#4c9a2a",
 	[GT_LINK_C2C] = "#8250df", [GT_LINK_PCI] = "#57606a",
 	[GT_LINK_SYS] = "#bc6c00", [GT_LINK_NET] = "#0969da",
+	[GT_LINK_MEM] = "#8c959f",
 };
 
 static double gt_dot_width(struct gt_rat gbs)

@@ -11,6 +11,8 @@ gtopo_core_sources += \
 	%D%/dot_overlay.c \
 	%D%/drawing.c \
 	%D%/drawing.h \
+	%D%/peer_access.c \
+	%D%/peer_access.h \
 	%D%/print.c \
 	%D%/print.h \
 	%D%/print_cluster.c \

@@ -84,12 +84,32 @@ static void gt_route_link(const struct gt_topo *topo,
 	gt_buf_puts(buf, "\n");
 }
 
+/* Says in which memory bytes wait; none if there is no route. */
+static void gt_route_memory(const struct gt_topo *topo,
+			    const struct gt_path *path, struct gt_buf *buf)
+{
+	char memory[96] = "the host's memory";
+
+	for (uint32_t i = 0; i < path->nhops; i++) {
+		const struct gt_link *link = gt_topo_link(topo, path->links[i]);
+
+		if (link->kind == GT_LINK_MEM)
+			snprintf(memory, sizeof(memory),
+				 "the memory of NUMA %d",
+				 gt_topo_node(topo, link->from)->dev);
+	}
+	gt_buf_printf(buf,
+		      "The two have no peer access (gt_p2p): bytes wait in "
+		      "%s.\n",
+		      memory);
+}
+
 /*
  * Says why two GPUs have no peer access, and what their route would be if they
  * had.
  */
 static void gt_route_staged(const struct gt_topo *topo, const uint32_t ends[2],
-			    struct gt_buf *buf)
+			    const struct gt_path *path, struct gt_buf *buf)
 {
 	const char *why = gt_topo_node(topo, ends[0])->peer_cause;
 	const struct gt_path *open;
@@ -98,8 +118,7 @@ static void gt_route_staged(const struct gt_topo *topo, const uint32_t ends[2],
 
 	if (!why)
 		why = gt_topo_node(topo, ends[1])->peer_cause;
-	gt_buf_puts(buf, "The two have no peer access (gt_p2p): bytes wait in "
-			 "the host's memory.\n");
+	gt_route_memory(topo, path, buf);
 	if (why)
 		gt_buf_printf(buf, "Most likely, %s.\n", why);
 	gt_err_init(&none);
@@ -136,7 +155,7 @@ void gt_print_route(const struct gt_topo *topo, const struct gt_path *path,
 	for (uint32_t hop = 0; hop < path->nhops; hop++)
 		gt_route_link(topo, path, hop, buf);
 	if (path->is_staged)
-		gt_route_staged(topo, ends, buf);
+		gt_route_staged(topo, ends, path, buf);
 	if (path->charge.num != path->charge.den)
 		gt_buf_puts(buf, "PCI links count 5/6 of what they carry: the "
 				 "host bridge is Intel's.\n");

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/text.h"
 #include "topo/graph/path.h"
+#include "topo/view/peer_access.h"
 #include "topo/view/print.h"
 #include "topo/view/show_text.h"
 
@@ -273,6 +274,7 @@ void gt_print_summary(const struct gt_topo *topo, const struct gt_paths *paths,
 	uint32_t ngpus = gt_topo_ngpus(topo), nnets = gt_topo_nnets(topo);
 
 	gt_print_pairs(topo, paths, buf);
+	gt_print_peer_access(topo, buf);
 	gt_buf_printf(buf, "%u network port%s\n", nnets, gt_plural(nnets));
 	if (!ngpus)
 		return;

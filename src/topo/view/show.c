@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/text.h"
 #include "topo/probe/pci_ids.h"
+#include "topo/view/peer_access.h"
 #include "topo/view/show_line.h"
 #include "topo/view/show_lint.h"
 #include "topo/view/show_text.h"
@@ -163,6 +164,28 @@ static void gt_show_peers(const struct gt_show *show, uint32_t index,
 	}
 }
 
+/*
+ * Adds what the memory of a NUMA node carries, where the file says it: half of
+ * it into memory, half out of it.
+ */
+static void gt_show_memory(const struct gt_show *show, uint32_t index,
+			   struct gt_show_line *line)
+{
+	char gbs[32];
+
+	for (uint32_t i = 0; i < gt_topo_nlinks(show->topo); i++) {
+		const struct gt_link *link = gt_topo_link(show->topo, i);
+		struct gt_rat both;
+
+		if (link->from != index || link->kind != GT_LINK_MEM ||
+		    !gt_rat_mul(link->gbs, GT_RAT(2, 1), &both))
+			continue;
+		gt_show_gbs(both, gbs, sizeof(gbs));
+		if (*gbs)
+			gt_show_add(line, "memory %s", gbs);
+	}
+}
+
 /* Shows everything below a CPU or switch; the XML parser bounds the depth. */
 static void gt_show_below(struct gt_show *show, uint32_t up, int depth);
 
@@ -188,6 +211,7 @@ static void gt_show_node(struct gt_show *show, uint32_t index, int depth)
 		if (*model)
 			gt_show_add(&line, "%s", model);
 		gt_show_peers(show, index, &line);
+		gt_show_memory(show, index, &line);
 		gt_show_line(show, &line);
 		gt_show_below(show, index, depth + 1);
 	}
@@ -263,6 +287,7 @@ void gt_show_tree(const struct gt_topo *topo, const struct gt_show_style *style,
 	show.measuring = 0;
 	gt_show_title(&show);
 	gt_show_lines(&show);
+	gt_print_peer_access(topo, out);
 	for (uint32_t i = 0; i < gt_topo_nwarnings(topo); i++) {
 		gt_show_tint(&show, GT_TINT_RED);
 		gt_buf_puts(out, "! ");

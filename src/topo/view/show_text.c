@@ -22,8 +22,9 @@ void gt_show_label(const struct gt_node *node, char *text, size_t size)
 		snprintf(text, size, "%s", plain[node->kind]);
 	else
 		snprintf(text, size, "%s%d%s",
-			 node->kind == GT_NODE_CPU
-				 ? "NUMA "
+			 node->kind == GT_NODE_CPU ? "NUMA "
+			 : node->kind == GT_NODE_MEM
+				 ? "memory "
 				 : gt_node_kind_name(node->kind),
 			 node->dev, again ? again : "");
 }

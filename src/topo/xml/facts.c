@@ -15,6 +15,7 @@
 #include "topo/graph/graph.h"
 #include "topo/graph/model.h"
 #include "topo/graph/peer_cause.h"
+#include "topo/probe/pci_ids.h"
 
 static int gt_facts_hex(const struct gt_pci_fn *fn, const char *attr)
 {
@@ -106,13 +107,15 @@ static const char *gt_facts_keep(struct gt_reader *reader, struct gt_buf *text)
 enum { GT_FACTS_ACS_REDIRECT = 0xc };
 
 static const char *gt_facts_peer_cause(const struct gt_reader *reader,
-				       const struct gt_pci_fn *fn)
+				       const struct gt_pci_fn *fn,
+				       const struct gt_node *node)
 {
 	const struct gt_xml_elem *gpu = fn->gpu;
 	const char *acs = gt_xml_text(fn->elem, "gt_port_acs");
+	const char *name = gt_xml_attr(gpu, "gt_name");
 	struct gt_peer_facts facts = {
 		.said = gt_xml_text(gpu, "gt_p2p_why"),
-		.name = gt_xml_attr(gpu, "gt_name"),
+		.name = name ? name : gt_pci_name(node->pci),
 		.vm = reader->machine ? gt_xml_attr(reader->machine, "vm")
 				      : NULL,
 		.has_mig = *gt_xml_text(gpu, "gt_mig") == '1',
@@ -143,7 +146,7 @@ void gt_reader_gpu_facts(struct gt_reader *reader, const struct gt_pci_fn *fn,
 		gt_facts_say(&problem, "NVLinks down: %s", down);
 	node->facts = gt_facts_keep(reader, &facts);
 	node->problem = gt_facts_keep(reader, &problem);
-	node->peer_cause = gt_facts_peer_cause(reader, fn);
+	node->peer_cause = gt_facts_peer_cause(reader, fn, node);
 }
 
 /* Ports without a number are in no graph, because they are down. */

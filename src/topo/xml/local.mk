@@ -6,6 +6,7 @@ gtopo_core_sources += \
 	%D%/link.c \
 	%D%/measured.c \
 	%D%/measured.h \
+	%D%/memory.c \
 	%D%/out.c \
 	%D%/out.h \
 	%D%/read.c \

@@ -105,6 +105,8 @@ static int gt_reader_build(struct gt_reader *reader, struct gt_err *err)
 	}
 	if (!rc)
 		rc = gt_reader_cpu_links(reader, err);
+	if (!rc)
+		rc = gt_reader_memories(reader, err);
 	if (rc)
 		return rc;
 	gt_reader_number(reader);

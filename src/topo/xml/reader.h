@@ -143,4 +143,10 @@ int gt_reader_pcilinks(struct gt_reader *reader, const struct gt_pci_fn *fn,
 /* Add links between every two CPUs. */
 int gt_reader_cpu_links(struct gt_reader *reader, struct gt_err *err);
 
+/*
+ * Add the memory of each CPU, and the links into it and out of it, if the file
+ * says of a GPU that it does not reach the memory of all others.
+ */
+int gt_reader_memories(struct gt_reader *reader, struct gt_err *err);
+
 #endif

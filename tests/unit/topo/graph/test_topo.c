@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "topo/graph/edit.h"
 #include "topo/graph/merge.h"
 #include "topo/graph/path.h"
 #include "topo/graph/topo.h"
@@ -285,10 +286,53 @@ static void test_merge(void **state)
 	release(&a);
 }
 
+/* Two GPUs without access, of which a bridge makes neighbours for a while. */
+static void test_bridge(void **state)
+{
+	static const char text[] =
+		"<system version='1'><cpu numaid='0' arch='x86_64'>\n"
+		"<pci busid='0000:10:00.0' class='0x030200'><gpu dev='0' "
+		"sm='86' gt_p2p='x --- rwa'/></pci>\n"
+		"<pci busid='0000:11:00.0' class='0x030200'><gpu dev='1' "
+		"sm='86' gt_p2p='--- x ---'/></pci>\n"
+		"<pci busid='0000:12:00.0' class='0x030200'><gpu dev='2' "
+		"sm='86'/></pci>\n"
+		"</cpu></system>\n";
+	struct gt_topo_bridge bridge = {.count = 4, .gbs = GT_RAT(48, 1)};
+	struct gt_topo *topo;
+	struct gt_err err;
+	uint32_t nlinks;
+
+	(void)state;
+	gt_err_init(&err);
+	assert_int_equal(gt_topo_parse("text", text, strlen(text),
+				       GT_RATES_NCCL, &topo, &err),
+			 GT_OK);
+	nlinks = gt_topo_nlinks(topo);
+	for (uint32_t i = 0; i < 2; i++)
+		bridge.gpus[i] = gt_topo_gpu(topo, i);
+	assert_int_equal(gt_topo_bridge(topo, &bridge, &err), GT_OK);
+	assert_int_equal(gt_topo_check(topo, &err), GT_OK);
+	assert_int_equal(gt_topo_nlinks(topo), nlinks + 2);
+	assert_string_equal(gt_topo_link(topo, nlinks)->id,
+			    "GPU/0000:10:00.0>GPU/0000:11:00.0");
+	assert_true(gt_topo_may_access(topo, 0, 1));
+	assert_true(gt_topo_may_access(topo, 1, 0));
+	assert_true(gt_topo_may_access(topo, 0, 2));
+	assert_false(gt_topo_may_access(topo, 1, 2));
+	gt_topo_unbridge(topo, &bridge);
+	assert_int_equal(gt_topo_nlinks(topo), nlinks);
+	assert_int_equal(gt_topo_check(topo, &err), GT_OK);
+	assert_false(gt_topo_may_access(topo, 0, 1));
+	assert_false(gt_topo_may_access(topo, 1, 0));
+	gt_topo_free(topo);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_merge),
+		cmocka_unit_test(test_bridge),
 		cmocka_unit_test(test_pci),
 		cmocka_unit_test(test_nvswitch),
 		cmocka_unit_test(test_relay),
