@@ -352,6 +352,9 @@ static int open_all(struct turns *turns, char **argv)
 {
 	int rc;
 
+	/* Ranks that share a GPU wait for each other: a queue for each. */
+	if (turns->is_shared)
+		setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
 	for (int w = 0; w < turns->nways; w++) {
 		turns->ways[w] = gt_self_open(argv[w + 1], argv[0],
 					      turns->device, turns->is_shared);

@@ -445,6 +445,43 @@ static void fetch(uint32_t turn)
 	assert_ptr_equal(world.ranks[0].stream, &world.streams[0][0]);
 }
 
+/* What would fit is cut in two where that is faster, and in no more. */
+static void test_halves(struct gt_engine *engine)
+{
+	static const struct {
+		enum gt_coll coll;
+		uint64_t most; /* bytes that go at once */
+	} cases[] = {
+		{GT_COLL_ALLREDUCE, (12 << 20) - 4},
+		{GT_COLL_REDUCESCATTER, (16 << 20) - 4},
+		{GT_COLL_ALLTOALL, (16 << 20) - 4},
+		{GT_COLL_ALLGATHER, 512 << 20},
+		{GT_COLL_BROADCAST, 512 << 20},
+	};
+	struct gt_exec_request req = world.req;
+
+	engine->data_bytes = engine->reserved_bytes = UINT64_C(2) << 30;
+	engine->regions[GT_CUDA_SCRATCH].bytes = engine->reserved_bytes;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		req.coll = cases[i].coll;
+		req.count = cases[i].most / sizeof(int32_t);
+		assert_int_equal(gt_pieces_cut(engine, &req), req.count);
+		if (cases[i].most > 16 << 20)
+			continue;
+		req.count++;
+		assert_in_range(gt_pieces_cut(engine, &req), req.count / 2,
+				req.count / 2 + 2048);
+		/* Alone there is nothing to go beside. */
+		engine->choice.waits_apart = 0;
+		engine->choice.protocol = GT_PROTOCOL_DIRECT;
+		assert_int_equal(gt_pieces_cut(engine, &req), req.count);
+		engine->choice.waits_apart = 1;
+		engine->choice.protocol = GT_PROTOCOL_CE;
+	}
+	engine->data_bytes = engine->reserved_bytes = ROOM;
+	engine->regions[GT_CUDA_SCRATCH].bytes = ROOM;
+}
+
 /* The room has inputs alone of what all fetch, and nothing of sums. */
 static void test_fetched(void **state)
 {
@@ -465,6 +502,7 @@ static void test_fetched(void **state)
 	assert_int_equal(gt_pieces_cut(engine, &world.req), ROOM / 4);
 	world.req.coll = GT_COLL_ALLTOALL;
 	assert_true(gt_pieces_cut(engine, &world.req) < ROOM / 8);
+	test_halves(engine);
 	for (uint32_t i = 0; i < NCOLLS; i++) {
 		world.req.coll = colls[i];
 		world.req.count = COUNT_MOST - 3;
