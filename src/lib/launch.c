@@ -125,13 +125,16 @@ static int gt_launch_enqueue(struct gtopo_comm *comm, uint32_t n, int *refused,
 
 		req->streams = comm->streams;
 		req->inplace = gt_launch_is_inplace(comm, req);
-		if (i && gt_exec_request_is_like(req, req - 1))
+		if (comm->has_taken &&
+		    gt_exec_request_is_like(req, &comm->taken))
 			continue;
 		rc = comm->ops->algo_choice(comm->engine, req, &choice, err);
 		*refused = rc == GT_EINPUT;
 		/* Flows are the engine's own; the plan's programs are not. */
 		if (!rc && choice.protocol == GT_PROTOCOL_SIMPLE)
 			rc = gt_launch_verify(comm, req, refused, err);
+		comm->taken = *req;
+		comm->has_taken = !rc;
 	}
 	return rc ? rc
 		  : comm->ops->async->enqueue(comm->engine, comm->reqs, n, err);

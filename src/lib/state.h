@@ -114,6 +114,10 @@ struct gtopo_comm {
 	unsigned *verified; /* [root]: collectives that were simulated, bits */
 	/* The operations that run now, and for each [nranks] of the others. */
 	struct gt_exec_request *reqs;
+	/* GPUs: the last one that plan and engine were asked whether they do
+	 * it, if they do; what is like it need not be asked for. */
+	struct gt_exec_request taken;
+	int has_taken;
 	struct gt_buffers *buffers;
 	struct gt_scalar *scalars;
 	uint32_t room;            /* operations that there is memory for */

@@ -108,7 +108,9 @@ static int gt_piece_fits(const struct gt_engine *engine,
 	uint64_t bytes = gt_pieces_blocks(engine, req) * count *
 			 gt_dtype_bytes(req->dtype);
 	struct gt_exec_request piece = gt_piece_staged(req, count);
-	int is_flow = gt_choice_is_p2p(&engine->choice);
+	/* Packets have mailboxes, and FIFOs slots. */
+	int has_scratch = engine->choice.protocol == GT_PROTOCOL_DIRECT ||
+			  engine->choice.protocol == GT_PROTOCOL_CE;
 	int is_held = engine->access == GT_CUDA_ACCESS_STAGED ||
 		      engine->access == GT_CUDA_ACCESS_PULLED ||
 		      gt_exec_request_premultiplies(req);
@@ -117,7 +119,7 @@ static int gt_piece_fits(const struct gt_engine *engine,
 		return 0;
 	/* In place an input is copied aside, if it is on any rank. */
 	piece.inplace = engine->access == GT_CUDA_ACCESS_REGISTERED;
-	return !is_flow || gt_cuda_scratch_bytes(engine, &piece) <= scratch;
+	return !has_scratch || gt_cuda_scratch_bytes(engine, &piece) <= scratch;
 }
 
 /* Is the request faster in two pieces, even where it would fit into one? */

@@ -148,9 +148,12 @@ struct gt_exec_request gt_cuda_detour_rest(const struct gt_engine *engine,
 	 * all do the same. */
 	uint64_t grain = GT_CUDA_LINE_BYTES / gt_dtype_bytes(req->dtype) *
 			 engine->plan->nranks;
-	uint64_t away = req->count / GT_DETOUR_PERMILLE *
-			engine->choice.detour_permille / grain * grain;
+	uint64_t away;
 
+	if (!engine->choice.detour_permille)
+		return rest;
+	away = req->count / GT_DETOUR_PERMILLE *
+	       engine->choice.detour_permille / grain * grain;
 	if (away)
 		rest.part_count = req->count - away;
 	return rest;

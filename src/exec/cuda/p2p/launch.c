@@ -77,15 +77,15 @@ static uint64_t gt_packets_part(const struct gt_engine *engine,
 				const struct gt_exec_request *req,
 				uint64_t first, struct gt_exec_request *part)
 {
-	struct gt_p2p flow =
-		gt_cuda_p2p_of(engine, req, engine->choice.algo, 0);
-	uint64_t most = gt_cuda_p2p_room(engine, req, &engine->choice) /
-			gt_dtype_bytes(req->dtype);
-	uint64_t left = req->count - first;
+	uint64_t left = req->count - first, most;
+	struct gt_p2p flow;
 
 	*part = *req;
 	if (gt_cuda_p2p_fits(engine, req, &engine->choice))
 		return req->count;
+	flow = gt_cuda_p2p_of(engine, req, engine->choice.algo, 0);
+	most = gt_cuda_p2p_room(engine, req, &engine->choice) /
+	       gt_dtype_bytes(req->dtype);
 	if (flow.flags & GT_P2P_SPREAD)
 		most *= (uint32_t)__builtin_popcount(flow.via);
 	part->part_first = first;
