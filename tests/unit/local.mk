@@ -10,6 +10,7 @@ unit_tests += \
 	%D%/cli/tune/test_tune \
 	%D%/exec/cuda/test_bundle \
 	%D%/exec/host/test_reduce \
+	%D%/exec/host/test_watch \
 	%D%/exec/link/tcp/test_tcp \
 	%D%/exec/link/test_fd_passing \
 	%D%/exec/link/test_fifo \
