@@ -16,8 +16,10 @@ unit_tests += \
 	%D%/exec/link/test_fifo \
 	%D%/exec/link/test_link \
 	%D%/exec/link/test_process_group \
+	%D%/exec/link/test_proxied_link \
 	%D%/exec/test_bits \
 	%D%/exec/test_engine \
+	%D%/exec/test_leaks \
 	%D%/exec/test_peer_access \
 	%D%/exec/trace/test_trace \
 	%D%/kernels/test_fp8 \
