@@ -123,6 +123,7 @@ endif
 
 EXTRA_DIST += \
 	%D%/good_plan.h \
+	%D%/held.h \
 	%D%/job.h \
 	%D%/lib/deaf.h \
 	%D%/lib/shrink.h \

@@ -1,6 +1,8 @@
 /* When the proxy of a link sleeps, and who calls it. */
 #include "unit/test.h"
 
+#include "unit/held.h"
+
 #include <stdatomic.h>
 #include <unistd.h>
 
@@ -90,11 +92,43 @@ static void test_naps(void **state)
 	gt_proxied_link_free(link);
 }
 
+static int cannot_pin(void *base, size_t bytes, struct gt_err *err)
+{
+	(void)base;
+	return gt_err_set(err, GT_ESYS, NULL, "cannot pin %zu bytes", bytes);
+}
+
+/* Memory that a device cannot reach is given back. */
+static void test_memory_unpinned(void **state)
+{
+	enum { ROUNDS = 100 };
+	const struct gt_link_memory_ops pins = {.pin = cannot_pin};
+	struct gt_proxied_link *link = link_new(NULL);
+	struct held before = {0}, after;
+	struct gt_err err;
+
+	(void)state;
+	link->config.pins = &pins;
+	for (int i = 0; i < 2 * ROUNDS; i++) {
+		if (i == ROUNDS)
+			before = held_now();
+		gt_err_init(&err);
+		assert_int_equal(gt_proxied_link_alloc(link, 100, &err),
+				 GT_ESYS);
+	}
+	after = held_now();
+	gt_err_init(&err);
+	if (held_more(&before, &after, ROUNDS, &err))
+		fail_msg("%s", err.text);
+	gt_proxied_link_free(link);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_last_to_leave_calls),
 		cmocka_unit_test(test_naps),
+		cmocka_unit_test(test_memory_unpinned),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
