@@ -190,7 +190,7 @@ int gt_net_resolve(const char *host, uint16_t port,
 void gt_net_text(const struct gt_net_address *address,
 		 char text[GT_NET_NAME_MAX])
 {
-	char host[64], port[8];
+	char host[NI_MAXHOST], port[NI_MAXSERV];
 
 	if (getnameinfo((const struct sockaddr *)&address->storage,
 			address->len, host, sizeof(host), port, sizeof(port),

@@ -47,11 +47,15 @@ GROUPS = {
     'FIFO': (['src/exec/link', 'src/exec/host'],
              ['tests/unit/exec/host/test_reduce',
               'tests/unit/exec/link/test_fd_passing',
-              'tests/unit/exec/link/test_fifo', 'tests/unit/exec/test_bits',
+              'tests/unit/exec/link/test_fifo',
+              'tests/unit/exec/link/test_proxied_link',
+              'tests/unit/exec/test_bits',
               'tests/unit/exec/link/tcp/test_tcp',
               'tests/unit/exec/link/test_process_group',
               'tests/unit/exec/link/test_link',
-              'tests/unit/exec/test_engine', 'tests/sim/worlds.sh',
+              'tests/unit/exec/test_engine',
+              'tests/unit/exec/test_leaks',
+              'tests/unit/exec/host/test_watch', 'tests/sim/worlds.sh',
               'tests/cli/50-run.bats',
               'tests/cli/55-processes.bats', 'tests/cli/58-hosts.bats']),
     'world': (['src/world'],
@@ -188,13 +192,21 @@ def usual_seconds(build, tests):
     return took
 
 
+def function_of(text, at):
+    """The name of the function whose body a place is in."""
+    body = text.rindex('\n{\n', 0, at)
+    head = text[text.rfind('\n\n', 0, body) + 1:body]
+    return re.findall(r'^\w.*?(\w+)\(', head, re.M)[-1]
+
+
 def place_of(source, text, change):
-    """A change in words, with its line as it was."""
+    """A change in words, with its function and its line as it was."""
     begin = text.rfind('\n', 0, change.begin) + 1
     end = text.find('\n', change.end)
     lines = (text[begin:end], text[begin:change.begin] + change.instead +
              text[change.end:end])
-    return f'{source}: ' + ' => '.join(' '.join(l.split()) for l in lines)
+    return f'{source}, {function_of(text, change.begin)}: ' + ' => '.join(
+        ' '.join(l.split()) for l in lines)
 
 
 class Draw:

@@ -10,13 +10,16 @@ unit_tests += \
 	%D%/cli/tune/test_tune \
 	%D%/exec/cuda/test_bundle \
 	%D%/exec/host/test_reduce \
+	%D%/exec/host/test_watch \
 	%D%/exec/link/tcp/test_tcp \
 	%D%/exec/link/test_fd_passing \
 	%D%/exec/link/test_fifo \
 	%D%/exec/link/test_link \
 	%D%/exec/link/test_process_group \
+	%D%/exec/link/test_proxied_link \
 	%D%/exec/test_bits \
 	%D%/exec/test_engine \
+	%D%/exec/test_leaks \
 	%D%/exec/test_peer_access \
 	%D%/exec/trace/test_trace \
 	%D%/kernels/test_fp8 \
@@ -122,6 +125,7 @@ endif
 
 EXTRA_DIST += \
 	%D%/good_plan.h \
+	%D%/held.h \
 	%D%/job.h \
 	%D%/lib/deaf.h \
 	%D%/lib/shrink.h \

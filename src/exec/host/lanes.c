@@ -102,8 +102,7 @@ static uint64_t gt_lanes_count_fifos(const struct gt_engine *engine)
 /* The bytes of a slot; slots start on cache lines. */
 static uint64_t gt_slot_bytes(uint32_t slice_bytes)
 {
-	return ((uint64_t)slice_bytes + GT_CACHE_LINE_BYTES - 1) /
-	       GT_CACHE_LINE_BYTES * GT_CACHE_LINE_BYTES;
+	return gt_cache_lines_bytes(slice_bytes);
 }
 
 static uint32_t gt_lanes_slots(const struct gt_engine *engine)

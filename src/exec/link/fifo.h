@@ -28,6 +28,13 @@ struct gt_bell;
 
 enum { GT_CACHE_LINE_BYTES = 64 };
 
+/* So many bytes as whole cache lines. */
+static inline uint64_t gt_cache_lines_bytes(uint64_t bytes)
+{
+	return (bytes + GT_CACHE_LINE_BYTES - 1) / GT_CACHE_LINE_BYTES *
+	       GT_CACHE_LINE_BYTES;
+}
+
 /*
  * The counters that both sides share; they may lie in memory that two processes
  * map.

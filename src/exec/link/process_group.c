@@ -183,12 +183,13 @@ void gt_process_group_close(struct gt_process_group *group)
 }
 
 /*
- * Decide which processes are reached by the links between hosts.  Processes on
- * one host share memory, unless --link names another link for all.
+ * Decide which processes are reached by the links between hosts, and whether
+ * there are any of these and of the others.  Processes on one host share
+ * memory, unless --link names another link for all.
  */
 static int gt_process_group_choose(struct gt_process_group *group,
-				   const uint8_t *reached, int used[],
-				   struct gt_err *err)
+				   const uint8_t *reached, uint64_t *near,
+				   uint64_t *far, struct gt_err *err)
 {
 	const char *forced = group->config.link;
 	int shm = forced && !strcmp(forced, "shm");
@@ -201,7 +202,7 @@ static int gt_process_group_choose(struct gt_process_group *group,
 					  "--link shm: %s is on another host",
 					  gt_world_name(group->world, p));
 		group->is_far[p] = !group->is_here[p] || (forced && !shm);
-		used[group->is_far[p]] = 1;
+		*(group->is_far[p] ? far : near) = 1;
 	}
 	return GT_OK;
 }
@@ -328,14 +329,12 @@ int gt_process_group_link(struct gt_process_group *group,
 			  const uint8_t *reached, struct gt_err *err)
 {
 	const char *name = group->config.link;
-	int used[GT_PROCESS_GROUP_FAR + 1] = {0}, rc;
-	uint64_t near, far;
+	uint64_t near = 0, far = 0;
+	int rc;
 
 	if (!group->world)
 		return GT_OK;
-	rc = gt_process_group_choose(group, reached, used, err);
-	near = (uint64_t)used[GT_PROCESS_GROUP_NEAR];
-	far = (uint64_t)used[GT_PROCESS_GROUP_FAR];
+	rc = gt_process_group_choose(group, reached, &near, &far, err);
 	if (!rc)
 		rc = gt_world_max(group->world, &near, err);
 	if (!rc)

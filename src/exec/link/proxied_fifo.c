@@ -37,11 +37,8 @@ struct gt_link_conn *gt_proxied_fifo_sort(const struct gt_link_conn *conns,
 
 size_t gt_proxied_fifo_slots(const struct gt_link_shape *shape)
 {
-	size_t lengths = shape->nslots * sizeof(uint32_t);
-
-	return sizeof(struct gt_fifo) + (lengths + GT_CACHE_LINE_BYTES - 1) /
-						GT_CACHE_LINE_BYTES *
-						GT_CACHE_LINE_BYTES;
+	return sizeof(struct gt_fifo) +
+	       gt_cache_lines_bytes(shape->nslots * sizeof(uint32_t));
 }
 
 size_t gt_proxied_fifo_bytes(const struct gt_link_shape *shape)

@@ -177,11 +177,13 @@ static void gt_lengths_in_node(struct gt_cluster_lengths *l)
 			l->in_node[i] = 0;
 	}
 	for (uint32_t k = 0; k < n; k++)
-		for (uint32_t i = 0; i < n * n; i++)
-			gt_length_least(
-				&l->in_node[i],
-				gt_length_add(l, l->in_node[i / n * n + k],
-					      l->in_node[k * n + i % n]));
+		for (uint32_t from = 0; from < n; from++)
+			for (uint32_t to = 0; to < n; to++)
+				gt_length_least(
+					&l->in_node[from * n + to],
+					gt_length_add(l,
+						      l->in_node[from * n + k],
+						      l->in_node[k * n + to]));
 }
 
 /*

@@ -262,6 +262,32 @@ static void test_too_large(void **state)
 	bench_close(&bench);
 }
 
+/* What is refused is in nobody's way: not in the next run's, nor at the end. */
+static void test_no_such_root(void **state)
+{
+	struct gt_exec_request req = {.coll = GT_COLL_BROADCAST,
+				      .dtype = GT_DTYPE_FLOAT,
+				      .count = 1000};
+	struct bench bench = {.config = {.max_bytes = 4000}};
+	uint64_t seed = 3;
+	int64_t elapsed_ns;
+
+	(void)state;
+	bench.plan = test_ring_plan(3, 1, &seed);
+	bench_open(&bench);
+	for (int again = 0; again < 2; again++) {
+		req.root = 0;
+		assert_int_equal(bench_run(&bench, &req), 0);
+		req.root = 3;
+		assert_int_equal(gt_engine_host.run(bench.engine, &req, 1,
+						    &elapsed_ns, &bench.err),
+				 GT_EINPUT);
+		assert_string_equal(bench.err.text, "there is no rank '3'");
+		gt_err_init(&bench.err);
+	}
+	bench_close(&bench);
+}
+
 /*
  * Many FIFOs with many slots each get smaller slices than the plan has, down to
  * a least one; and who asks for a size gets it.
@@ -465,6 +491,7 @@ int main(void)
 		cmocka_unit_test(test_iterations),
 		cmocka_unit_test(test_check_finds),
 		cmocka_unit_test(test_too_large),
+		cmocka_unit_test(test_no_such_root),
 		cmocka_unit_test(test_small_slices_for_many),
 		cmocka_unit_test(test_faults),
 		cmocka_unit_test(test_deadlock),

@@ -9,7 +9,10 @@
 #include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "world/net.h"
@@ -145,12 +148,30 @@ static void test_a_name_is_not_resolved(void **state)
 	assert_resolver(EAI_SYSTEM, EMFILE, GT_ESYS, strerror(EMFILE));
 }
 
+/* Limits are in ns, the kernel's in ms. */
+static void test_ack_timeout(void **state)
+{
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	unsigned int limit_ms = 0;
+	socklen_t len = sizeof(limit_ms);
+
+	(void)state;
+	assert_true(fd >= 0);
+	gt_net_set_ack_timeout(fd, 1500000000);
+	assert_int_equal(
+		getsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit_ms, &len),
+		0);
+	assert_int_equal(limit_ms, 1500);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_real_networks_come_first),
 		cmocka_unit_test(test_who_is_down_or_has_no_address),
 		cmocka_unit_test(test_a_name_is_not_resolved),
+		cmocka_unit_test(test_ack_timeout),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,12 @@
 /* Those that are left of a job become a new one. */
 #include "unit/job.h"
 
+#include <poll.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <time.h>
+
+#include "world/internal.h"
 
 enum { LIMIT_S = 40 };
 
@@ -48,12 +52,46 @@ static int is_right(struct gt_world *world, uint32_t me, const uint32_t *left,
 /* Processes that are killed before the next meeting, as bits. */
 static uint32_t first_victims, second_victims;
 
+/* Somebody is at their doors from then on who knows nothing of the job. */
+static int strangers;
+
+/* Until the others have met as a job of their own. */
+static void be_stranger(int door)
+{
+	const char words[256] = "who are you?";
+	uint32_t wanted = 2 * job_now->size - 1;
+	struct pollfd poll_door = {.fd = door, .events = POLLIN};
+	int fd;
+
+	alarm(120);
+	/* The job's connections end with their process. */
+	for (fd = 3; fd < 256; fd++)
+		if (fd != door)
+			close(fd);
+	while (atomic_load(job_now->arrivals) < wanted) {
+		if (poll(&poll_door, 1, 10) < 1)
+			continue;
+		fd = accept(door, NULL, NULL);
+		/* It stays open; who has gone again is not to stop this one. */
+		if (send(fd, words, sizeof(words), MSG_NOSIGNAL) < 0)
+			continue;
+	}
+	_exit(0);
+}
+
 static int lose(struct gt_world *world, uint32_t bits, uint32_t me)
 {
+	int door;
+
 	struct gt_err err;
 
 	/* Then all are through what came before. */
 	gt_world_allgather(world, NULL, 0, NULL, NULL);
+	if (bits >> me & 1 && strangers) {
+		door = dup(world->door_fd);
+		if (!fork())
+			be_stranger(door);
+	}
 	if (bits >> me & 1)
 		raise(SIGKILL);
 	gt_err_init(&err);
@@ -101,6 +139,7 @@ static int part_lose_twice(struct gt_world *world, struct gt_err *err)
 	if (!rc && world)
 		rc = gt_world_allgather(world, NULL, 0, NULL, err);
 	gt_world_close(world);
+	atomic_fetch_add(job_now->arrivals, 1);
 	if (rc)
 		fprintf(stderr, "# %u: %s\n", me, err->text);
 	_exit(-rc);
@@ -136,6 +175,16 @@ static void test_any_are_lost(void **state)
 	lose_these(8, 0x55, 0xa);
 	lose_these(5, 1, 2);
 	lose_these(5, 0xf, 0);
+}
+
+static void test_a_stranger_is_at_the_door(void **state)
+{
+	(void)state;
+	how = (struct gt_regroup){.timeout_ns = limit_ns};
+	strangers = 1;
+	lose_these(3, 4, 0);
+	lose_these(3, 1, 0);
+	strangers = 0;
 }
 
 /* Without one who is there and has not failed, and then with him as before. */
@@ -295,6 +344,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_any_are_lost),
+		cmocka_unit_test(test_a_stranger_is_at_the_door),
 		cmocka_unit_test(test_some_are_excluded),
 		cmocka_unit_test(test_a_stopped_one_does_not_go_on_alone),
 		cmocka_unit_test(test_one_has_left),

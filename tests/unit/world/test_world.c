@@ -89,6 +89,47 @@ static void test_large_parts(void **state)
 	job_all_end(4, 20000000000, part_large, 0);
 }
 
+/* Two are there, and heard, but do not come to a meeting: they are named. */
+static int part_no_meeting(struct gt_world *world, struct gt_err *err)
+{
+	static const char missing[] = "process 1 (p1), process 2 (p2) came to "
+				      "no meeting for ";
+	int rc = GT_OK;
+
+	if (!gt_world_rank(world) &&
+	    (!gt_world_allgather(world, NULL, 0, NULL, err) ||
+	     !strstr(err->text, missing)))
+		rc = GT_ENO;
+	job_gate(job_now);
+	return rc;
+}
+
+static void test_no_meeting(void **state)
+{
+	(void)state;
+	job_all_end(3, 2500000000, part_no_meeting, 0);
+}
+
+/* Where a process has no standard input its first socket is 0. */
+static void test_listener_at_0(void **state)
+{
+	struct gt_listener listener;
+	struct gt_secret secret;
+	int input = dup(0);
+
+	(void)state;
+	assert_int_equal(
+		gt_secret_set(&secret, "a secret for tests only", NULL), 0);
+	close(0);
+	assert_int_equal(socket(AF_INET, SOCK_STREAM, 0), 0);
+	gt_listener_init(&listener, 0, &secret);
+	gt_listener_close(&listener);
+	assert_int_equal(fcntl(0, F_GETFD), -1);
+	if (input >= 0)
+		dup2(input, 0);
+	close(input);
+}
+
 /* Two have a reason of their own; whoever has none gets one of theirs. */
 static int part_agree(struct gt_world *world, struct gt_err *err)
 {
@@ -634,6 +675,8 @@ int main(void)
 		cmocka_unit_test(test_no_thread),
 		cmocka_unit_test(test_all_hear_all),
 		cmocka_unit_test(test_large_parts),
+		cmocka_unit_test(test_listener_at_0),
+		cmocka_unit_test(test_no_meeting),
 		cmocka_unit_test(test_agree),
 		cmocka_unit_test(test_killed),
 		cmocka_unit_test(test_stopped),

@@ -75,8 +75,7 @@ static uint32_t gt_tcp_part(const struct gt_tcp_peer *peer, uint32_t whole,
 	 * A part is whole cache lines, and leaves no rest that is smaller than
 	 * is worth sending.
 	 */
-	part = (part + GT_CACHE_LINE_BYTES - 1) / GT_CACHE_LINE_BYTES *
-	       GT_CACHE_LINE_BYTES;
+	part = (uint32_t)gt_cache_lines_bytes(part);
 	return left < part + GT_TCP_PART_BYTES / 2 ? left : part;
 }
 

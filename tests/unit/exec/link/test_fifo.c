@@ -17,6 +17,17 @@ static struct gt_fifo_end fifo_end(struct gt_fifo *fifo, char *slots,
 				    .nslots = nslots};
 }
 
+static void test_cache_lines(void **state)
+{
+	static const uint64_t cases[][2] = {{0, 0},   {1, 64},   {63, 64},
+					    {64, 64}, {65, 128}, {129, 192}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		assert_int_equal(gt_cache_lines_bytes(cases[i][0]),
+				 cases[i][1]);
+}
+
 static void test_order_and_room(void **state)
 {
 	static char slots[3][SLOT_BYTES];
@@ -148,6 +159,7 @@ static void test_threads(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_cache_lines),
 		cmocka_unit_test(test_order_and_room),
 		cmocka_unit_test(test_large_counters),
 		cmocka_unit_test(test_threads),

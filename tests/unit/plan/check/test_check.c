@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "plan/check/bounds.h"
 #include "plan/check/check.h"
+#include "plan/check/stages.h"
 #include "plan/ir/plan.h"
 #include "plan/json/json.h"
 
@@ -57,6 +58,67 @@ static void rings_are_cheapest(void **unused)
 			sum -= cost[order[i] * n + order[(i + 1) % n]];
 		assert_int_equal(sum, 0);
 	}
+}
+
+/* Do all parents lead to the root? */
+static int is_tree(uint32_t n, const uint32_t *parent, uint32_t root)
+{
+	for (uint32_t v = 0; v < n; v++) {
+		uint32_t at = v;
+
+		for (uint32_t steps = 0; steps < n && at != root; steps++)
+			at = parent[at];
+		if (at != root)
+			return 0;
+	}
+	return 1;
+}
+
+/* The least cost of a tree in which ranks before `v` have those parents. */
+static int64_t cheapest_tree(uint32_t n, const int64_t *cost, uint32_t root,
+			     uint32_t *parent, uint32_t v)
+{
+	int64_t least = INT64_MAX, rest;
+
+	if (v == n)
+		return is_tree(n, parent, root) ? 0 : INT64_MAX;
+	if (v == root)
+		return cheapest_tree(n, cost, root, parent, v + 1);
+	for (uint32_t u = 0; u < n; u++) {
+		parent[v] = u;
+		rest = cheapest_tree(n, cost, root, parent, v + 1);
+		if (rest < INT64_MAX && cost[u * n + v] + rest < least)
+			least = cost[u * n + v] + rest;
+	}
+	return least;
+}
+
+static void trees_are_cheapest(void **unused)
+{
+	int64_t cost[MOST * MOST];
+	uint32_t parent[MOST], n, root;
+
+	(void)unused;
+	for (int try = 0; try < TRIES; try++) {
+		n = 1 + random_below(MOST - 1);
+		root = random_below(n);
+		for (uint32_t i = 0; i < n * n; i++)
+			cost[i] = random_below(20);
+		assert_int_equal(gt_tree_cheapest(n, cost, root),
+				 cheapest_tree(n, cost, root, parent, 0));
+	}
+}
+
+/* What stands behind the hops of a channel is none of them. */
+static void hops_end(void **unused)
+{
+	struct gt_plan_hop hops[] = {{.from = 0, .to = 1},
+				     {.from = 1, .to = 0}};
+	const struct gt_plan_channel channel = {.hops = hops, .nhops = 1};
+
+	(void)unused;
+	assert_int_equal(gt_check_hop_find(&channel, 0, 1), 0);
+	assert_int_equal(gt_check_hop_find(&channel, 1, 0), -1);
 }
 
 /* A search in this process passes a plan on that no reader has looked at. */
@@ -113,6 +175,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rings_are_cheapest),
+		cmocka_unit_test(trees_are_cheapest),
+		cmocka_unit_test(hops_end),
 		cmocka_unit_test(routes_lead_to_ranks),
 		cmocka_unit_test(hops_have_links),
 	};

@@ -133,6 +133,13 @@ static void test_lanes_of_a_rank_meet(void **state)
 	}
 	gt_err_init(&err);
 	assert_int_equal(gt_simulate_programs(&args, &err), 0);
+	/* A fault in the second lane is told as one. */
+	last[1].peer = 2;
+	gt_err_init(&err);
+	assert_int_equal(gt_simulate_programs(&args, &err), GT_ENO);
+	assert_string_equal(err.where, "allgather: channel 0, rank 1, lane 1");
+	assert_string_equal(err.text, "connection 0 leads to rank '2'");
+	last[1].peer = 1;
 	/* With one lane nobody is there to wait. */
 	args.nlanes = 1;
 	programs[1] = programs[2];
@@ -252,6 +259,50 @@ static void test_deadlock_names_the_circle(void **state)
 	       "waits for data from rank 0");
 }
 
+/*
+ * A circle of more ranks than an error has room for is told as far as there is
+ * room: all wait for the rank before them.
+ */
+static void test_deadlock_of_many(void **state)
+{
+	enum { RANKS = 40 };
+	struct gt_program programs[RANKS];
+	struct gt_conn conns[RANKS][2];
+	struct gt_step steps[RANKS];
+	const struct gt_sim_args args = {.coll = GT_COLL_ALLREDUCE,
+					 .nranks = RANKS,
+					 .slots = 4,
+					 .programs = programs};
+	struct gt_err err;
+	char text[1024];
+	int len;
+
+	(void)state;
+	for (uint32_t r = 0; r < RANKS; r++) {
+		conns[r][0] = (struct gt_conn){.peer = (r + RANKS - 1) % RANKS};
+		conns[r][1] =
+			(struct gt_conn){.peer = (r + 1) % RANKS, .sends = 1};
+		steps[r] = (struct gt_step){
+			.op = GT_OP_GENERIC, .nsrc = 1, .ndst = 1};
+		steps[r].operand[0] = operand(GT_BUF_FIFO, WAIT | POST, 0, 0);
+		steps[r].operand[1] = operand(GT_BUF_FIFO, WAIT | POST, 1, 0);
+		programs[r] = (struct gt_program){.rank = r,
+						  .nchunks = 1,
+						  .nconns = 2,
+						  .nsteps = 1,
+						  .conns = conns[r],
+						  .steps = &steps[r]};
+	}
+	gt_err_init(&err);
+	assert_int_equal(gt_simulate_programs(&args, &err), GT_ENO);
+	len = snprintf(text, sizeof(text), "deadlock with 4 slots: ");
+	for (int r = RANKS - 1; r >= RANKS - 14; r--)
+		len += snprintf(text + len, sizeof(text) - (size_t)len,
+				"%swaits for data from rank %d",
+				r < RANKS - 1 ? ", which " : "", r);
+	assert_string_equal(err.text, text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -263,6 +314,7 @@ int main(void)
 		cmocka_unit_test(test_end_before_fetch),
 		cmocka_unit_test(test_ends_do_not_match),
 		cmocka_unit_test(test_deadlock_names_the_circle),
+		cmocka_unit_test(test_deadlock_of_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
