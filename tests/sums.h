@@ -8,7 +8,6 @@
 #ifndef GT_TESTS_SUMS_H
 #define GT_TESTS_SUMS_H
 
-#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +42,8 @@ static inline double sums_draw(enum gt_dtype dtype, uint64_t *state)
 	uint32_t binade = sums_random(state, 12);
 
 	if (dtype == GT_DTYPE_DOUBLE)
-		value += ldexp((double)sums_random(state, 1 << 29), -53);
+		value += (double)sums_random(state, 1 << 29) / (1 << 24) /
+			 (1 << 29);
 	value *= (double)(1 << binade) / (1 << 6);
 	return sums_random(state, 2) ? value : -value;
 }
