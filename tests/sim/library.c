@@ -29,6 +29,7 @@
 #include "base/err.h"
 #include "gtopo.h"
 #include "lib/embed.h"
+#include "lib/state.h"
 #include "world/world.h"
 
 enum {
@@ -284,6 +285,8 @@ static int job_shrink(struct job_process *me)
 		rc = gtopo_comm_shrink(old, NULL, 0, GTOPO_SHRINK_ABORT,
 				       &me->comms[me->ncomms], me->text,
 				       sizeof(me->text));
+	if (!rc && old->state < 0 && !old->has_ended)
+		job_is_wrong(me, "that an old operation may still write");
 	me->ncomms += !rc;
 	return rc;
 }
