@@ -357,7 +357,8 @@ GTOPO_API void gtopo_comm_abort(struct gtopo_comm *comm);
  *
  * GTOPO_ESYSTEM where processes are not heard, rather than gone, and may be
  * more than those that are left, or as many with the first: they may go on
- * somewhere else.  *out and `message` are as of gtopo_comm_create().
+ * somewhere else.  Where it fails as one more has gone meanwhile, it may be
+ * called again.  *out and `message` are as of gtopo_comm_create().
  */
 GTOPO_API int gtopo_comm_shrink(struct gtopo_comm *comm, const int *excluded,
 				int nexcluded, unsigned flags,

@@ -32,6 +32,9 @@ gates += \
 	%D%/check-style.sh \
 	%D%/check-docs.sh
 
+# Needs bench/errors, which is no test's.
+cli_tests += %D%/errors.sh
+
 # System calls fail one by one, for which it needs a library.
 gates += %D%/nth-failure.sh
 check_DATA += tests/cli/libfailing_calls.so

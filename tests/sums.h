@@ -32,12 +32,18 @@ static inline uint32_t sums_random(uint64_t *state, uint32_t below)
 	return (uint32_t)(*state >> 33) % below;
 }
 
-/* Both signs, and magnitudes over 12 binades, so that every order differs. */
-static inline double sums_draw(uint64_t *state)
+/*
+ * Both signs, and magnitudes over 12 binades, so that every order differs: of
+ * doubles only if all bits of the fraction are drawn.
+ */
+static inline double sums_draw(enum gt_dtype dtype, uint64_t *state)
 {
 	double value = (double)sums_random(state, 1 << 24) / (1 << 24);
 	uint32_t binade = sums_random(state, 12);
 
+	if (dtype == GT_DTYPE_DOUBLE)
+		value += (double)sums_random(state, 1 << 29) / (1 << 24) /
+			 (1 << 29);
 	value *= (double)(1 << binade) / (1 << 6);
 	return sums_random(state, 2) ? value : -value;
 }
@@ -138,9 +144,9 @@ static inline int sums_make(struct sums *sums, uint64_t *state)
 	}
 	for (uint32_t r = 0; r < sums->nranks; r++)
 		sums->scalars[r].bits =
-			sums_encode(sums->dtype, sums_draw(state));
+			sums_encode(sums->dtype, sums_draw(sums->dtype, state));
 	for (size_t i = 0; i < all; i++) {
-		bits = sums_encode(sums->dtype, sums_draw(state));
+		bits = sums_encode(sums->dtype, sums_draw(sums->dtype, state));
 		memcpy(sums->data + i * elem, &bits, elem);
 	}
 	for (size_t i = 0; i < sums->count; i++) {

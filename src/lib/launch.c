@@ -5,6 +5,7 @@
 #include "lib/launch.h"
 
 #include "base/clock.h"
+#include "base/must.h"
 #include "lib/job.h"
 #include "lib/operation.h"
 #include "lib/queue.h"
@@ -12,6 +13,19 @@
 #include "plan/ir/plan.h"
 
 enum { GT_LAUNCH_LOOK_NS = 20000000 }; /* between looks at who else launches */
+
+/* Whichever function it came by, one thread has the engine at a time. */
+static void gt_launch_take(struct gtopo_comm *comm)
+{
+	GT_MUST(!comm->engine_busy);
+	comm->engine_busy = 1;
+}
+
+static void gt_launch_give(struct gtopo_comm *comm)
+{
+	GT_MUST(comm->engine_busy);
+	comm->engine_busy = 0;
+}
 
 int gt_launch_acquire(struct gtopo_comm *comm)
 {
@@ -23,7 +37,7 @@ int gt_launch_acquire(struct gtopo_comm *comm)
 	}
 	if (rc)
 		return rc;
-	comm->engine_busy = 1;
+	gt_launch_take(comm);
 	pthread_mutex_unlock(&comm->mutex);
 	return GTOPO_OK;
 }
@@ -31,7 +45,7 @@ int gt_launch_acquire(struct gtopo_comm *comm)
 void gt_launch_release(struct gtopo_comm *comm)
 {
 	pthread_mutex_lock(&comm->mutex);
-	comm->engine_busy = 0;
+	gt_launch_give(comm);
 	pthread_cond_broadcast(&comm->changed);
 }
 
@@ -47,7 +61,7 @@ int gt_launch_spawn(struct gtopo_comm *comm)
 	gt_remote_attend(comm, 0);
 	comm->spawns = spawn->next;
 	spawn->busy = 1;
-	comm->engine_busy = 1;
+	gt_launch_take(comm);
 	pthread_mutex_unlock(&comm->mutex);
 	rc = gt_job_spawn(comm, spawn);
 	pthread_mutex_lock(&comm->mutex);
@@ -55,7 +69,7 @@ int gt_launch_spawn(struct gtopo_comm *comm)
 		gt_comm_fail(comm, rc, &spawn->err);
 	spawn->busy = 0;
 	spawn->done = 1;
-	comm->engine_busy = 0;
+	gt_launch_give(comm);
 	pthread_cond_broadcast(&comm->changed);
 	return 1;
 }
@@ -185,15 +199,18 @@ int gt_launch_next(struct gtopo_comm *comm)
 	gt_remote_attend(comm, 0);
 	n = comm->ops->async ? comm->ranks[comm->first].called.first->group : 1;
 	comm->partial_since_ns = 0;
-	comm->engine_busy = 1;
+	gt_launch_take(comm);
 	rc = gt_launch_operations(comm, n, &refused, &err);
-	comm->engine_busy = 0;
+	gt_launch_give(comm);
 	if (refused)
 		gt_launch_refuse(comm, &err);
 	else if (rc)
 		gt_comm_fail(comm, rc, &err);
-	for (uint32_t r = comm->first; (!rc || refused) && r < comm->end; r++)
+	for (uint32_t r = comm->first; (!rc || refused) && r < comm->end; r++) {
 		comm->ranks[r].ndone += n;
+		/* All of a group's calls were there when it was taken. */
+		GT_MUST(comm->ranks[r].ndone <= comm->ranks[r].ncalled);
+	}
 	pthread_cond_broadcast(&comm->changed);
 	return 1;
 }
@@ -219,13 +236,13 @@ static int gt_launch_batch(struct gtopo_comm *comm)
 		return 0;
 	gt_err_init(&err);
 	call = me->called.first;
-	comm->engine_busy = 1;
+	gt_launch_take(comm);
 	pthread_mutex_unlock(&comm->mutex);
 	rc = comm->ops->async->sendrecv(
 		comm->engine, (uint32_t)(me - comm->ranks), call->stream,
 		call->batch->messages, call->batch->n, &err);
 	pthread_mutex_lock(&comm->mutex);
-	comm->engine_busy = 0;
+	gt_launch_give(comm);
 	if (rc)
 		gt_comm_fail(comm, rc, &err);
 	gt_queue_pop(&me->called);

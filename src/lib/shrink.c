@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/must.h"
 #include "exec/link/process_group.h"
 #include "plan/ir/plan.h"
 #include "plan/ir/survivors.h"
@@ -126,6 +127,8 @@ static void gt_shrink_number(struct gt_shrinking *s)
 				s->comm->based ? s->comm->based[r] : r;
 			shrink->origins[n++] = r;
 		}
+	/* Whoever is gone is so with all ranks, counted by either way. */
+	GT_MUST(n == shrink->starts[s->nleft]);
 }
 
 /* Share the communicator's base, which it is itself if it has none. */

@@ -13,8 +13,11 @@ struct gt_net_address;
 
 enum {
 	GT_KNOCK_TIMES = 3,
-	/* Enough for a host that is there to answer one of them. */
-	GT_KNOCK_LEAST_NS = 900000000,
+	/*
+	 * Enough for a host that is there to answer one of them, and little
+	 * enough for a job to go on within a second of its cable's cut.
+	 */
+	GT_KNOCK_LEAST_NS = 600000000,
 };
 
 struct gt_knock {

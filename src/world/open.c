@@ -269,15 +269,19 @@ void gt_world_decline(const struct gt_world_config *config, const char *why)
 int gt_world_open(const struct gt_world_config *config, struct gt_world **out,
 		  struct gt_err *err)
 {
+	int64_t until_ns = gt_clock_ns() + config->timeout_ns;
 	int rc = gt_world_check_files(config, err);
 	struct gt_world *world;
 
 	if (!rc)
 		rc = gt_world_begin(config, &world, err);
-	if (rc) {
+	/* Whom nobody has let in until now nobody hears, or waits for. */
+	if (rc && gt_clock_ns() < until_ns)
 		gt_world_decline(config, gt_world_words(err));
+	else if (rc)
+		gt_world_forgo(config);
+	if (rc)
 		return rc;
-	}
 	if (!config->rank)
 		rc = gt_world_gather(world, err);
 	if (!rc)

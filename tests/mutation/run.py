@@ -153,7 +153,8 @@ def command(build, test, objects, room):
     if not test.endswith(('.sh', '.bats')):
         return [str(build.linked(test, objects, room / test))], made
     if test.startswith('tests/sim'):
-        for name in ('sim_world', 'sim_going', 'sim_links'):
+        for name in ('sim_world', 'sim_going', 'sim_links',
+                     'sim_library'):
             build.linked(f'tests/sim/{name}', objects, room / name)
         made['GTOPO_SIM'] = str(room)
     else:

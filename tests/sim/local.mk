@@ -12,6 +12,11 @@ check_PROGRAMS += %D%/sim_links
 %C%_sim_links_SOURCES += %D%/seeds.c %D%/wrap_link.c %D%/ring.h %D%/ring.c
 %C%_sim_links_SOURCES += %D%/links.c
 %C%_sim_links_LDADD = $(gtopo_LDADD)
+check_PROGRAMS += %D%/sim_library
+%C%_sim_library_SOURCES = %D%/sim.h %D%/sched.c %D%/net.c %D%/wrap.c
+%C%_sim_library_SOURCES += %D%/seeds.c %D%/wrap_link.c %D%/ring.h %D%/ring.c
+%C%_sim_library_SOURCES += %D%/library.c
+%C%_sim_library_LDADD = $(gtopo_LDADD)
 sim_wrap = -Wl,--wrap=socket,--wrap=eventfd,--wrap=bind,--wrap=listen
 sim_wrap += -Wl,--wrap=accept,--wrap=connect,--wrap=poll,--wrap=read
 sim_wrap += -Wl,--wrap=write,--wrap=recv,--wrap=send,--wrap=shutdown
@@ -28,7 +33,8 @@ sim_wrap += -Wl,--wrap=pthread_cond_destroy
 sim_wrap_link = -Wl,--wrap=sendmsg,--wrap=recvmsg,--wrap=syscall
 sim_wrap_link += -Wl,--wrap=sched_yield,--wrap=sched_getaffinity
 sim_wrap_link += -Wl,--wrap=pthread_cond_signal,--wrap=getifaddrs
-sim_wrap_link += -Wl,--wrap=freeifaddrs
+sim_wrap_link += -Wl,--wrap=freeifaddrs,--wrap=getenv
 %C%_sim_links_LDFLAGS = $(AM_LDFLAGS) $(sim_wrap) $(sim_wrap_link)
+%C%_sim_library_LDFLAGS = $(AM_LDFLAGS) $(sim_wrap) $(sim_wrap_link)
 
 cli_tests += %D%/worlds.sh

@@ -8,15 +8,13 @@
 #include "base/err.h"
 #include "plan/json/json.h"
 
-const struct gt_plan *sim_ring(uint32_t n)
+struct gt_plan *sim_ring_new(uint32_t n)
 {
-	static struct gt_plan *plans[SIM_RING_RANKS + 1];
 	struct gt_buf text = GT_BUF_INIT;
+	struct gt_plan *plan;
 	const char *comma;
 	struct gt_err err;
 
-	if (plans[n])
-		return plans[n];
 	gt_err_init(&err);
 	gt_buf_puts(&text, "{\"schema\": \"gtopo.plan/1\", \"collective\": "
 			   "\"allreduce\", \"ranks\": [");
@@ -45,10 +43,19 @@ const struct gt_plan *sim_ring(uint32_t n)
 	gt_buf_puts(&text, "]}], \"select\": [{\"max_bytes\": null, \"algo\": "
 			   "\"ring\", \"protocol\": \"simple\", "
 			   "\"channels\": [0], \"workers\": 1}]}\n");
-	if (gt_plan_parse("ring", text.text, text.len, &plans[n], &err)) {
+	if (gt_plan_parse("ring", text.text, text.len, &plan, &err)) {
 		fprintf(stderr, "%s\n", err.text);
 		exit(2);
 	}
 	gt_buf_release(&text);
+	return plan;
+}
+
+const struct gt_plan *sim_ring(uint32_t n)
+{
+	static struct gt_plan *plans[SIM_RING_RANKS + 1];
+
+	if (!plans[n])
+		plans[n] = sim_ring_new(n);
 	return plans[n];
 }

@@ -11,4 +11,7 @@ enum { SIM_RING_RANKS = 12 }; /* at most */
 /* An all-reduce by one ring; it is the same each time, and borrowed. */
 const struct gt_plan *sim_ring(uint32_t nranks);
 
+/* The same, which is the caller's. */
+struct gt_plan *sim_ring_new(uint32_t nranks);
+
 #endif

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Jobs in a simulated system, one a seed: sim_world (world.c), sim_going
-# (going.c), sim_links (links.c).  GTOPO_WORLDS: so many of each.
+# (going.c), sim_links (links.c), sim_library (library.c).  GTOPO_WORLDS: so
+# many of each, and of the last, whose worlds take longest, a quarter.
 set -u
 . "${GTOPO_SRC:-.}/tests/tap.sh"
 sim=${GTOPO_SIM:-$PWD/tests/sim}
@@ -36,9 +37,11 @@ if [ -n "${GTOPO_TEST_BRIEF:-}" ]; then
 	many sim_world "${GTOPO_WORLDS:-1000}"
 	many sim_going "${GTOPO_WORLDS:-100}"
 	many sim_links "${GTOPO_WORLDS:-100}"
+	many sim_library "$((${GTOPO_WORLDS:-160} / 4))"
 else
 	many sim_world "${GTOPO_WORLDS:-10000}"
 	many sim_going "${GTOPO_WORLDS:-2000}"
 	many sim_links "${GTOPO_WORLDS:-1000}"
+	many sim_library "$((${GTOPO_WORLDS:-2000} / 4))"
 fi
 tap_end

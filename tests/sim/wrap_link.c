@@ -163,6 +163,19 @@ SIM_WRAP(int, pthread_cond_signal, pthread_cond_t *cond)
 			       : __real_pthread_cond_signal(cond);
 }
 
+/* Hosts are told apart, though all of them are this one. */
+SIM_WRAP(char *, getenv, const char *name)
+{
+	static char hosts[SIM_PROCESSES][16];
+	uint32_t host;
+
+	if (!sim_is_inside() || strcmp(name, "GTOPO_HOSTID"))
+		return __real_getenv(name);
+	host = sim_process_of(sim_self())->host;
+	snprintf(hosts[host], sizeof(hosts[host]), "host%u", host);
+	return hosts[host];
+}
+
 /* Each host has one interface, with the address that its sockets have. */
 SIM_WRAP(int, getifaddrs, struct ifaddrs **all)
 {

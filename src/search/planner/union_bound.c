@@ -49,13 +49,15 @@ int gt_union_bound(const struct gt_cluster *cluster,
 
 	gt_err_init(&none);
 	rc = arena ? gt_cluster_homogenize(cluster, GT_UNION, &all, &none)
-		   : gt_err_nomem(err);
+		   : gt_err_nomem(&none);
 	*found = 0;
 	/* Machines that have no union have no bound. */
 	if (rc == GT_EINPUT) {
 		gt_arena_free(arena);
 		return GT_OK;
 	}
+	if (rc)
+		gt_err_set(err, rc, none.where, "%s", none.text);
 	request.cluster = all;
 	if (!rc)
 		rc = gt_paths_new(all->kinds[0].topo, &paths, err);

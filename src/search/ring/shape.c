@@ -288,8 +288,10 @@ static int gt_ring_solve_relayed(struct gt_ring_search *s,
 	gt_err_init(&none);
 	*relayed = 0;
 	rc = gt_ring_solve(s, result, gt_ring_can_relay(s) ? &none : err);
-	if (!gt_ring_can_relay(s) || (rc && rc != GT_ENO))
+	if (!gt_ring_can_relay(s))
 		return rc;
+	if (rc && rc != GT_ENO)
+		return gt_err_set(err, rc, none.where, "%s", none.text);
 	s->rows->relays = 1;
 	*relayed = rc != GT_OK;
 	rc = gt_ring_solve(s, &more, err);

@@ -1,7 +1,7 @@
 /*
  * Meshes add every element in the order of ranks and round its sum once: the
  * bits are those of a loop over the ranks, wherever the element lies and
- * however it is carried.
+ * however it is carried.  Rings and trees do not, with the same data.
  */
 #include "unit/ring_plan.h"
 
@@ -67,25 +67,26 @@ static int has_output(const struct split *split, uint32_t rank)
 	return split->coll != GT_COLL_REDUCE || rank == split->root;
 }
 
-/* Compare what a rank has got, bit by bit. */
-static void compare(const struct subject *subject, const struct split *split,
-		    uint32_t rank, const char *output)
+/* Compare what a rank has got, bit by bit; how many elements differ. */
+static size_t compare(const struct subject *subject, const struct split *split,
+		      uint32_t rank, const char *output)
 {
 	size_t elem = gt_dtype_bytes(subject->sums.dtype), first = split->first;
+	size_t n = 0;
 
 	if (split->coll == GT_COLL_REDUCESCATTER)
 		first += rank * split->count;
-	if (has_output(split, rank) &&
-	    memcmp(output, subject->sums.want + first * elem,
-		   split->count * elem))
-		fail_msg("%s %s of %u ranks, %s: element %zu, count %zu",
-			 gt_dtype_name(subject->sums.dtype),
-			 gt_redop_name(subject->sums.op), subject->plan->nranks,
-			 gt_coll_name(split->coll), split->first, split->count);
+	for (size_t i = 0; has_output(split, rank) && i < split->count; i++)
+		n += memcmp(output + i * elem,
+			    subject->sums.want + (first + i) * elem, elem) != 0;
+	return n;
 }
 
-static void try_split(struct subject *subject, const struct split *split)
+/* How many elements of how many differ, by all ranks. */
+static size_t try_split(struct subject *subject, const struct split *split)
 {
+	size_t differ = 0;
+
 	uint32_t n = subject->plan->nranks;
 	size_t elem = gt_dtype_bytes(subject->sums.dtype),
 	       blocks = split_blocks(subject, split);
@@ -119,22 +120,53 @@ static void try_split(struct subject *subject, const struct split *split)
 	if (gt_engine_host.run(subject->engine, &req, 1, &ns, &err))
 		fail_msg("%s", err.text);
 	for (uint32_t r = 0; r < n; r++)
-		compare(subject, split, r, buffers[r].output);
+		differ += compare(subject, split, r, buffers[r].output);
 	free(buffers);
 	free(memory);
+	return differ;
 }
 
-/* One plan, one type, one operator; parts of the same data. */
-static void try_plan(uint32_t n, enum gt_algo algo, enum gt_dtype dtype,
-		     enum gt_redop op, uint64_t *seed)
+static void complain(const struct subject *subject, const struct split *split)
+{
+	fail_msg("%s %s of %u ranks, %s: element %zu, count %zu",
+		 gt_dtype_name(subject->sums.dtype),
+		 gt_redop_name(subject->sums.op), subject->plan->nranks,
+		 gt_coll_name(split->coll), split->first, split->count);
+}
+
+/* Parts of the same data; how many elements differ, which those of meshes must
+ * not. */
+static size_t try_splits(struct subject *subject, uint64_t *seed)
+{
+	int is_mesh = subject->plan->select->algo > GT_ALGO_TREE;
+	struct split split;
+	size_t differ = 0, n;
+
+	for (int i = 0; i < SPLITS; i++) {
+		split = draw_split(subject, seed);
+		if (!is_mesh) {
+			split.coll = GT_COLL_ALLREDUCE;
+			split.first %= 1 + ELEMENTS - split.count;
+		}
+		n = try_split(subject, &split);
+		if (n && is_mesh)
+			complain(subject, &split);
+		differ += n;
+	}
+	return differ;
+}
+
+/* One plan, one type, one operator; how many elements differ. */
+static size_t try_plan(uint32_t n, enum gt_algo algo, enum gt_dtype dtype,
+		       enum gt_redop op, uint64_t *seed)
 {
 	struct gt_engine_config config = {.timeout_ns = 60000000000};
 	struct subject subject = {.sums = {.dtype = dtype,
 					   .op = op,
 					   .nranks = n,
 					   .count = ELEMENTS}};
-	struct split split;
 	struct gt_err err;
+	size_t differ;
 
 	gt_err_init(&err);
 	subject.plan = test_shape_plan(n, algo, GT_COLL_ALLREDUCE, seed);
@@ -145,13 +177,11 @@ static void try_plan(uint32_t n, enum gt_algo algo, enum gt_dtype dtype,
 	config.slice_bytes = 8 + test_random(seed, 3000);
 	if (gt_engine_host.open(&config, &subject.engine, &err))
 		fail_msg("%s", err.text);
-	for (int i = 0; i < SPLITS; i++) {
-		split = draw_split(&subject, seed);
-		try_split(&subject, &split);
-	}
+	differ = try_splits(&subject, seed);
 	gt_engine_host.close(subject.engine);
 	sums_free(&subject.sums);
 	gt_plan_free(subject.plan);
+	return differ;
 }
 
 /* Random splits of the same data, by ranks from 3 to 64. */
@@ -179,9 +209,31 @@ static void test_many_ranks(void **state)
 			 sums_dtypes[i], sums_ops[i % SUMS_OPS], &seed);
 }
 
+/* If these had the same bits, the data would show nothing. */
+static void test_rings_and_trees_differ(void **state)
+{
+	static const uint32_t ranks[] = {3, 4, 8, 13};
+	uint64_t seed = 23;
+
+	(void)state;
+	for (int i = 0; i < SUMS_DTYPES * 2; i++) {
+		enum gt_algo algo = i % 2 ? GT_ALGO_RING : GT_ALGO_TREE;
+		enum gt_dtype dtype = sums_dtypes[i / 2];
+		size_t differ = 0;
+
+		for (int n = 0; n < 4; n++)
+			differ += try_plan(ranks[n], algo, dtype, GT_REDOP_SUM,
+					   &seed);
+		if (!differ)
+			fail_msg("%s by %s has the bits of a loop",
+				 gt_dtype_name(dtype), gt_algo_name(algo));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rings_and_trees_differ),
 		cmocka_unit_test(test_splits),
 		cmocka_unit_test(test_many_ranks),
 	};

@@ -336,6 +336,28 @@ static void test_decline_to_nobody(void **state)
 	assert_int_equal(status, 0);
 }
 
+/*
+ * Whom somebody else, who has the port, lets not in until the limit is over
+ * does not knock on after that, to decline.
+ */
+static void test_no_longer_than_the_limit(void **state)
+{
+	int64_t begin_ns, limit_ns = 3000000000;
+	struct gt_world *world;
+	struct gt_err err;
+	struct job job;
+
+	(void)state;
+	job_prepare(&job, 2, limit_ns, "127.0.0.1");
+	job.config.rank = 1;
+	gt_err_init(&err);
+	begin_ns = gt_clock_ns();
+	assert_int_equal(gt_world_open(&job.config, &world, &err), GT_ESYS);
+	assert_true(gt_clock_ns() - begin_ns < limit_ns + limit_ns / 2);
+	assert_non_null(strstr(err.text, "lets us not in"));
+	close(job.config.listen_fd);
+}
+
 static void nobody_enters(void *arg, struct gt_wire *wire,
 			  const struct gt_auth_answer *answer)
 {
@@ -685,6 +707,7 @@ int main(void)
 		cmocka_unit_test(test_no_files),
 		cmocka_unit_test(test_knock_no_longer),
 		cmocka_unit_test(test_decline_to_nobody),
+		cmocka_unit_test(test_no_longer_than_the_limit),
 		cmocka_unit_test(test_door_without_files),
 		cmocka_unit_test(test_one_never_comes),
 		cmocka_unit_test(test_strangers_change_nothing),
