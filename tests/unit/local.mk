@@ -75,6 +75,7 @@ unit_tests += \
 	%D%/topo/nccl/test_choose \
 	%D%/topo/probe/test_machine \
 	%D%/topo/view/test_show \
+	%D%/world/test_auth \
 	%D%/world/test_children \
 	%D%/world/test_failure \
 	%D%/world/test_impostor \
