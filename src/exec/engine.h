@@ -60,8 +60,13 @@ struct gt_engine_config {
 	uint32_t turn;          /* GPUs: pieces that a slot is handed over in;
 				 0: the engine's choice */
 	enum gt_device_map map; /* GPUs */
-	int graph;              /* GPUs: launch through a CUDA graph */
-	int best;               /* GPUs: take what is known to be the fastest,
+	/*
+	 * GT_DEVICE_SHARED: 1 + the GPU that this process's only rank had in
+	 * the job before this one; 0: there was none.
+	 */
+	uint32_t had_device;
+	int graph;   /* GPUs: launch through a CUDA graph */
+	int best;    /* GPUs: take what is known to be the fastest,
 				 whatever the plan says */
 	int overlap; /* GPUs: take what adds least to a program that computes
 			meanwhile, whatever the plan says */

@@ -127,7 +127,8 @@ others: "*"$words"*"[no-p2p]"* ]]
 		card GeForce cards
 	W
 	gtopo show none.xml >said
-	grep -q '^28 of 28 pairs' said && ! grep 'Most likely' said
+	grep -q '^28 of 28 pairs' said
+	[ "$(grep -c 'Most likely' said)" -eq 0 ]
 	# What PCI ids tell of a model suffices.
 	gtopo paths "$xml/rtx5090-4gpu.xml" | grep -q '^Most likely, .*GeForce'
 	# Pairs that would have NVLink have more, others have not.
@@ -165,7 +166,8 @@ others: "*"$words"*"[no-p2p]"* ]]
 		    cpu.replace('numaid="0"', 'numaid="1"') + text[second:])
 	P
 	gtopo search --explain -o plan far.xml >said
-	grep -q '^  peer access' said && ! grep bridges said
+	grep -q '^  peer access' said
+	[ "$(grep -c bridges said)" -eq 0 ]
 }
 
 @test "a plan says which hops are by the host's memory, and the engine's ways" {
@@ -386,5 +388,7 @@ out of range"
 	done <"$GTOPO_SRC/tests/cases/staged/real"
 	echo "# $seen of $n machines"
 	[ "$n" -ge 20 ]
+	[ "$seen" -eq 0 ] || [ -n "${GTOPO_TEST_BRIEF:-}" ] ||
+		[ "$seen" -ge 20 ]
 	((seen)) || skip "none of $n machines is there"
 }

@@ -114,6 +114,16 @@ static int32_t job_hash(uint64_t a, uint64_t b, uint64_t c)
 	return (int32_t)((x ^ x >> 32) & 0xffffff);
 }
 
+/* What a rank has of an operation, other in each world and communicator. */
+static int32_t job_value(const struct job_process *me, uint32_t origin,
+			 size_t i)
+{
+	uint64_t operation =
+		(uint64_t)me->done * JOB_COMMS + (uint64_t)me->ncomms;
+
+	return job_hash(job.seed + operation, origin, i);
+}
+
 static void job_nap(int64_t most_ns)
 {
 	struct timespec nap = {.tv_nsec = (long)sim_draw((uint64_t)most_ns)};
@@ -177,9 +187,11 @@ static int job_call(struct job_process *me, struct gtopo_comm *comm, size_t n)
 		uint32_t origin = job_origin(me, r);
 
 		for (size_t i = 0; i < n; i++)
-			job_in[origin][i] =
-				job_hash((uint64_t)me->done, origin, i);
-		job_sent[origin][0] = job_in[origin][0];
+			job_in[origin][i] = job_value(me, origin, i);
+		memset(job_out[origin], 0, n * sizeof(*job_out[origin]));
+		memset(job_got[origin], 0, sizeof(job_got[origin]));
+		for (size_t i = 0; i < JOB_SENT; i++)
+			job_sent[origin][i] = job_value(me, origin, n + i);
 		rc = gtopo_group_start(comm, r) ||
 		     gtopo_allreduce(comm, r, job_in[origin], job_out[origin],
 				     n, GTOPO_INT32, GTOPO_SUM) ||
@@ -205,8 +217,7 @@ static void job_compare(struct job_process *me, struct gtopo_comm *comm,
 		int32_t want = 0;
 
 		for (int r = 0; r < size; r++)
-			want += job_hash((uint64_t)me->done, job_origin(me, r),
-					 i);
+			want += job_value(me, job_origin(me, r), i);
 		for (int r = first; r < first + count; r++)
 			if (job_out[job_origin(me, r)][i] != want)
 				job_is_wrong(me, "a sum");
@@ -215,10 +226,11 @@ static void job_compare(struct job_process *me, struct gtopo_comm *comm,
 		if (job_process_of(job_origin(me, r)) != me->id)
 			job_is_wrong(me, "the number that a rank had");
 	for (int r = first; r < first + count; r++)
-		if (job_got[job_origin(me, r)][0] !=
-		    job_hash((uint64_t)me->done,
-			     job_origin(me, (r + size - 1) % size), 0))
-			job_is_wrong(me, "a message");
+		for (size_t i = 0; i < JOB_SENT; i++)
+			if (job_got[job_origin(me, r)][i] !=
+			    job_value(me, job_origin(me, (r + size - 1) % size),
+				      n + i))
+				job_is_wrong(me, "a message");
 	job_note_group(me, members);
 }
 
@@ -259,7 +271,9 @@ static int job_operate(struct job_process *me)
 static int job_agree(struct job_process *me)
 {
 	struct gtopo_comm *comm = me->comms[me->ncomms - 1];
-	int32_t done[JOB_RANKS];
+	/* What failed may still write here when this returns. */
+	static int32_t all[JOB_PROCESSES][JOB_RANKS];
+	int32_t *done = all[me->id];
 	int first, count, rc = 0;
 
 	gtopo_comm_local(comm, &first, &count);

@@ -28,6 +28,7 @@ unit_tests += \
 	%D%/lib/test_alltoallv \
 	%D%/lib/test_beside \
 	%D%/lib/test_bits \
+	%D%/lib/test_launch \
 	%D%/lib/test_lib \
 	%D%/lib/test_memory \
 	%D%/lib/test_pair \

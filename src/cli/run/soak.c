@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "cli/run/going.h"
+#include "exec/link/process_group.h"
 #include "plan/ir/plan.h"
 #include "world/world.h"
 
@@ -166,14 +167,33 @@ static int gt_soak_may_go_on(const struct gt_soak *soak, int rc)
 	       !gt_soak_is_interrupted(soak);
 }
 
+/* So that whoever shares GPUs keeps his. */
+static void gt_soak_note_device(struct gt_soak *soak)
+{
+	struct gt_engine_config *config = &soak->sweep->config;
+	const struct gt_async_ops *async = soak->sweep->ops->async;
+	uint32_t p = gt_world_rank(config->world);
+	uint32_t first = config->starts
+				 ? config->starts[p]
+				 : gt_process_group_first(
+					   p, gt_world_size(config->world),
+					   config->plan->nranks);
+
+	if (async)
+		config->had_device =
+			1 + (uint32_t)async->device(soak->engine, first);
+}
+
 /* Go on as often as it takes: the next may be gone before all have begun. */
 static int gt_soak_go_on(struct gt_soak *soak, int rc, struct gt_err *err)
 {
 	if (!soak->noticed_ns)
 		soak->noticed_ns = gt_clock_ns();
 	while (gt_soak_may_go_on(soak, rc)) {
-		if (soak->engine)
+		if (soak->engine) {
+			gt_soak_note_device(soak);
 			soak->sweep->ops->close(soak->engine);
+		}
 		soak->engine = NULL;
 		rc = gt_run_go_on(soak->going, soak->sweep, err);
 		if (rc)

@@ -418,7 +418,7 @@ static uint32_t count_gains(const struct gt_whatif *whatif)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < whatif->nchanges; i++)
-		n += !whatif->changes[i].is_asked;
+		n += !whatif->changes[i].is_told;
 	return n;
 }
 

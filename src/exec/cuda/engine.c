@@ -99,12 +99,11 @@ static void gt_rank_close(struct gt_cuda_rank *me)
 		cudaStreamDestroy(me->own);
 }
 
-/* Of a failed engine nothing waits for others any more. */
+/* Alone there is nobody whose kernels wait for what is held back here. */
 static int gt_cuda_take_turn(const struct gt_engine *engine)
 {
-	return engine->group.world && !engine->failed
-		       ? gt_closing_turn_take(GT_CLOSING_TURN_NS)
-		       : -1;
+	return engine->group.world ? gt_closing_turn_take(GT_CLOSING_TURN_NS)
+				   : GT_CLOSING_TURN_NONE;
 }
 
 static void gt_cuda_release(struct gt_engine *engine)

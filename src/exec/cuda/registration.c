@@ -271,11 +271,13 @@ static int gt_registrations_agree(struct gt_registration_exchange *exchange,
 {
 	struct gt_engine *engine = exchange->engine;
 	uint64_t refused = 0;
-	int rc;
+	int rc, turn;
 
 	for (uint32_t r = 0; r < engine->plan->nranks; r++)
 		refused |= exchange->refused[r];
 	rc = gt_world_max(engine->group.world, &refused, err);
+	turn = !rc && refused ? gt_closing_turn_take(GT_CLOSING_TURN_NS)
+			      : GT_CLOSING_TURN_NONE;
 	for (uint32_t r = 0; !rc && r < engine->plan->nranks; r++) {
 		struct gt_registration *reg =
 			*gt_registration_find(engine, r, exchange->number);
@@ -284,6 +286,7 @@ static int gt_registrations_agree(struct gt_registration_exchange *exchange,
 		if (refused)
 			gt_registration_unmap(engine, reg);
 	}
+	gt_closing_turn_give(turn);
 	return rc;
 }
 

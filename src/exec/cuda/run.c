@@ -27,8 +27,9 @@ enum {
 };
 
 /*
- * Looks at the other processes while ranks launch: a queue that is full keeps
- * their threads until its kernels, which may wait for who is gone, end.
+ * Looks at interrupts and other processes while ranks launch: a queue that is
+ * full keeps their threads until its kernels, which may wait for who is gone,
+ * end.
  */
 struct gt_run_watch {
 	struct gt_engine *engine;
@@ -404,8 +405,7 @@ static int gt_ranks_run(struct gt_engine *engine, struct gt_rank_thread *all,
 			struct gt_err *err)
 {
 	struct gt_run_watch watch = {.engine = engine};
-	int watched = engine->group.world != NULL;
-	int rc = watched ? gt_run_watch_start(&watch, err) : GT_OK;
+	int rc = gt_run_watch_start(&watch, err);
 	uint32_t started;
 
 	if (rc)
@@ -414,8 +414,7 @@ static int gt_ranks_run(struct gt_engine *engine, struct gt_rank_thread *all,
 	gt_rank_time(&all[0]);
 	for (uint32_t r = 1; r < started; r++)
 		pthread_join(all[r].thread, NULL);
-	if (watched)
-		gt_run_watch_stop(&watch);
+	gt_run_watch_stop(&watch);
 	return GT_OK;
 }
 

@@ -24,6 +24,7 @@ enum {
 	GT_STREAM_SLEEP_NS = 20000,
 	/* That one rank puts on its stream before the next one does. */
 	GT_STREAM_TURN_PIECES = 4,
+	GT_STREAM_TURNS_MISSED = 250, /* looks of 20 ms */
 };
 
 /* A thread's settings from before it came here are kept, to be put back. */
@@ -413,14 +414,16 @@ static int gt_stream_prepare_premul(struct gt_engine *engine,
 	return rc;
 }
 
-/* Who does not have the turn now comes again. */
+/* Who does not have the turn now comes again, though not for ever. */
 static void gt_stream_service(struct gt_engine *engine)
 {
 	struct gt_stream_thread_state state;
 	int turn = gt_closing_turn_take(0);
 
-	if (turn < 0)
+	if (turn == GT_CLOSING_TURN_BUSY &&
+	    ++engine->turns_missed < GT_STREAM_TURNS_MISSED)
 		return;
+	engine->turns_missed = 0;
 	state = gt_stream_enter();
 	gt_registrations_close_left(engine);
 	gt_stream_leave(state);

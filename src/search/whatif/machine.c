@@ -319,13 +319,13 @@ static void list_other_changes(struct analysis *a)
 			.name = "peer access between all GPUs",
 			.gain = a->access_gain,
 			.order = UINT64_MAX,
-			.is_asked = 1};
+			.is_told = 1};
 	if (a->bridges_gain > 0)
 		result->changes[result->nchanges++] = (struct gt_whatif_change){
 			.name = a->bridges.name,
 			.gain = a->bridges_gain,
 			.order = UINT64_MAX,
-			.is_asked = a->access_gain > 0};
+			.is_told = a->access_gain > 0};
 }
 
 /* What a change at a pair's links is called. */

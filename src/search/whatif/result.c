@@ -65,7 +65,7 @@ void gt_whatif_sort(struct gt_whatif *whatif)
 	qsort(whatif->changes, n, sizeof(*whatif->changes), compare_changes);
 	whatif->nchanges = 0;
 	for (uint32_t i = 0; i < n; i++)
-		if (whatif->changes[i].is_asked ||
+		if (whatif->changes[i].is_told ||
 		    whatif->changes[i].gain >= GT_WHATIF_MIN_GAIN)
 			whatif->changes[whatif->nchanges++] =
 				whatif->changes[i];

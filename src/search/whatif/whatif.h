@@ -47,7 +47,7 @@ struct gt_whatif_change {
 	const char *link; /* "CPU0–CPU1" if the change is about one, or NULL */
 	double gain;      /* the value with it, over the value without it */
 	uint64_t order;   /* comes first among equal gains if it is smaller */
-	int is_asked;     /* it is in the result whatever it brings */
+	int is_told;      /* it is in the result whatever it brings */
 };
 
 /* Between whom a cluster's all-reduce has to exchange elements. */

@@ -4,11 +4,12 @@
  * The hardware fixes a pair's peer-to-peer route: the direct NVLink or
  * NVSwitch if there is one, else the widest PCIe / inter-CPU route, then the
  * one with fewest hops.  A GPU relays only where no direct NVLink exists, at
- * most once (NVB). GPUs that do not reach each other's memory, as the file
+ * most once (NVB).  GPUs that do not reach each other's memory, as the file
  * says, take no NVLink, and go up to the first one's CPU, into the memory of
- * the second one's, where the bytes are staged, and down from there. NICs take
- * the widest route. "Widest" is by bottleneck bandwidth (a maximum-capacity
- * path: Pollack, "The maximum capacity through a network", 1960).
+ * the second one's, where the bytes are staged, and down from there.  NICs
+ * take the widest route.  "Widest" is by bottleneck bandwidth (a
+ * maximum-capacity path: Pollack, "The maximum capacity through a network",
+ * 1960).
  */
 #ifndef GT_TOPO_GRAPH_PATH_H
 #define GT_TOPO_GRAPH_PATH_H

@@ -106,7 +106,7 @@ static int part_no_meeting(struct gt_world *world, struct gt_err *err)
 static void test_no_meeting(void **state)
 {
 	(void)state;
-	job_all_end(3, 2500000000, part_no_meeting, 0);
+	job_all_end(3, 5000000000, part_no_meeting, 0);
 }
 
 /* Where a process has no standard input its first socket is 0. */

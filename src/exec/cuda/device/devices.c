@@ -12,7 +12,6 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "exec/cuda/device/driver.h"
 #include "plan/ir/plan.h"
 #include "world/world.h"
 
@@ -128,22 +127,18 @@ static int gt_devices_count(const struct gt_engine *engine, int *count,
 }
 
 /*
- * Of GPUs that ranks share, a process with one rank keeps the one that it has
- * used: when others are gone its number changes, and to open another GPU took
- * 0.13 to 0.65 s of the 0.9 until the rest went on.
+ * Of GPUs that ranks share, a process with one rank keeps the one that it had
+ * before others were gone: its number changes then, and to open another GPU
+ * took 0.13 to 0.65 s of the 0.9 until the rest went on.
  */
-static int gt_devices_shared(const struct gt_process_group *group, uint32_t i,
+static int gt_devices_shared(const struct gt_engine *engine, uint32_t i,
 			     int count)
 {
-	int open = 0, kept = 0;
+	const struct gt_process_group *group = &engine->group;
+	uint32_t had = engine->config.had_device;
 
-	for (int d = 0; d < count; d++)
-		if (gt_cuda_device_is_open(d)) {
-			open++;
-			kept = d;
-		}
-	if (open == 1 && group->end - group->first == 1)
-		return kept;
+	if (had && had <= (uint32_t)count && group->end - group->first == 1)
+		return (int)had - 1;
 	return (int)((group->place + i) % (uint32_t)count);
 }
 
@@ -164,7 +159,7 @@ static int gt_devices_local(struct gt_engine *engine,
 							      : i);
 		if (map == GT_DEVICE_SHARED)
 			engine->ranks[r].device =
-				gt_devices_shared(group, i, count);
+				gt_devices_shared(engine, i, count);
 		if (map == GT_DEVICE_BY_ID)
 			rc = gt_device_by_id(engine, r,
 					     &engine->ranks[r].device, err);

@@ -45,16 +45,6 @@ static cudaError_t gt_driver_code(CUresult rc)
 						: cudaErrorNotSupported;
 }
 
-int gt_cuda_device_is_open(int device)
-{
-	PFN_cuDevicePrimaryCtxGetState_v7000 look =
-		GT_DRIVER(cuDevicePrimaryCtxGetState, 7000);
-	unsigned flags;
-	int active = 0;
-
-	return look && look(device, &flags, &active) == CUDA_SUCCESS && active;
-}
-
 /* Find the allocation, or the piece, that `at` lies in. */
 static cudaError_t gt_driver_piece(const char *at, struct gt_cuda_extent *piece)
 {

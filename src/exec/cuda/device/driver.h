@@ -27,9 +27,6 @@ struct gt_cuda_mapping {
 	uint64_t reserved; /* addresses */
 };
 
-/* Does this process use the device already?  To open another takes long. */
-int gt_cuda_device_is_open(int device);
-
 /*
  * Say how others get at memory that cudaMalloc() made, or that is mapped
  * pieces: by a handle, or by files.  *offset is how far behind the begin of

@@ -199,6 +199,7 @@ struct gt_engine {
 	/* Callers' buffers (user_buffers.h). */
 	struct gt_buffers *views; /* [local rank][rank], as it sees them */
 	struct gt_registration *_Atomic left; /* to be closed by and by */
+	uint32_t turns_missed; /* to do that, in a row (closing_turn.h) */
 	uint64_t compared[GT_P2P_RANKS]; /* lines of ledgers, with each other */
 	struct gt_cuda_late late[GT_P2P_RANKS]; /* of processes; the watch's */
 

@@ -81,6 +81,8 @@ static void test_naps(void **state)
 		atomic_store(&rounds, 0);
 		took_ns = gt_clock_ns();
 		assert_int_equal(gt_proxied_link_start(link, NULL, NULL), 0);
+		while (!atomic_load(&rounds))
+			usleep(WATCHED_US);
 		usleep(WATCHED_US);
 		assert_int_equal(gt_proxied_link_stop(link), 1);
 		took_ns = gt_clock_ns() - took_ns;
