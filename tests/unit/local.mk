@@ -2,6 +2,7 @@
 # named here without ".c".
 unit_tests += \
 	%D%/base/test_base \
+	%D%/base/test_pairs \
 	%D%/base/test_rat \
 	%D%/base/test_unit \
 	%D%/cli/detect/test_ranks \
