@@ -5,6 +5,8 @@ gtopo_core_sources += \
 	%D%/graph.c \
 	%D%/graph.h \
 	%D%/inside.h \
+	%D%/memory.c \
+	%D%/memory.h \
 	%D%/merge.c \
 	%D%/merge.h \
 	%D%/model.c \
