@@ -68,6 +68,7 @@ unit_tests += \
 	%D%/search/tree/test_tree \
 	%D%/topo/cluster/test_cluster \
 	%D%/topo/graph/test_name \
+	%D%/topo/graph/test_part \
 	%D%/topo/graph/test_path \
 	%D%/topo/graph/test_topo \
 	%D%/topo/nccl/test_choose \

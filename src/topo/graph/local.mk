@@ -13,6 +13,8 @@ gtopo_core_sources += \
 	%D%/model.h \
 	%D%/name.c \
 	%D%/name.h \
+	%D%/part.c \
+	%D%/part.h \
 	%D%/path.c \
 	%D%/path.h \
 	%D%/path_kind.c \
