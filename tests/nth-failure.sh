@@ -52,6 +52,7 @@ commands=(
 	"show machine.xml"
 	"show $xml/dgx-superpod-h100.xml"
 	"paths machine.xml"
+	"paths --p2p 0-1 machine.xml"
 	"paths $xml/rtx4090-8gpu.xml"
 	"page -o made machine.xml"
 	"page --plan plan -o made machine.xml"

@@ -29,6 +29,8 @@ gtopo_core_sources += \
 	%D%/kind.h \
 	%D%/must.c \
 	%D%/must.h \
+	%D%/pairs.c \
+	%D%/pairs.h \
 	%D%/rat.c \
 	%D%/rat.h \
 	%D%/tar.c \

@@ -17,6 +17,7 @@ struct gt_paths_opts {
 	int json;
 	int rates;
 	const char *from, *to;
+	const char *p2p;
 	int bottlenecks;
 	int matrix;
 };
@@ -36,6 +37,9 @@ static const struct gt_opt gt_paths_opts[] = {
 	{GT_OPT_WORD, 0, "rates", "measured|nccl|line",
 	 offsetof(struct gt_paths_opts, rates),
 	 "which link rates to use (measured)", 0, 0},
+	{GT_OPT_TEXT, 0, "p2p", "off|PAIRS",
+	 offsetof(struct gt_paths_opts, p2p),
+	 "GPUs without peer access, all or pairs of GPUs 0-1,2-3", 0, 0},
 	GT_OPT_END,
 };
 
@@ -171,8 +175,10 @@ static int cmd_paths(const struct gt_cmd_args *args, struct gt_err *err)
 				     &topo, err);
 	if (rc)
 		return rc;
-	rc = cluster ? gt_paths_on_cluster(args, cluster, err)
-		     : gt_paths_on_topo(args, topo, err);
+	rc = gt_cluster_part_gpus(cluster, topo, opts->p2p, err);
+	if (!rc)
+		rc = cluster ? gt_paths_on_cluster(args, cluster, err)
+			     : gt_paths_on_topo(args, topo, err);
 	gt_cluster_free(cluster);
 	gt_topo_free(topo);
 	return rc;

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/digest.h"
 #include "base/err.h"
+#include "base/pairs.h"
 #include "cli/common/colour.h"
 #include "cli/common/opt.h"
 #include "cli/run/going.h"
@@ -218,7 +219,7 @@ static int digest_plan(const struct gt_plan *plan,
 /* Words that make no sense should not first need GPUs. */
 static int check_p2p(const struct gt_run_sweep *sweep, struct gt_err *err)
 {
-	struct gt_peer_pair pair;
+	struct gt_pair pair;
 	int rc = gt_peer_access_off(sweep->config.p2p, GT_PEER_ACCESS_OPTION,
 				    sweep->config.plan->nranks, &pair, err);
 

@@ -36,7 +36,7 @@ struct gt_search_opts {
 	int64_t max_channels;
 	int equal, invariant;
 	int64_t trees_per_root;
-	const char *exclude_link, *exclude_device;
+	const char *exclude_link, *exclude_device, *p2p;
 	int64_t budget_ns;
 	int explain;
 	int64_t nodes;
@@ -78,6 +78,8 @@ static const struct gt_opt gt_search_opts[] = {
 	 "do without these links: CPU0-CPU1,A>B", 0, 0},
 	{GT_OPT_TEXT, 0, "exclude-device", "LIST", SEARCH_AT(exclude_device),
 	 "do without these devices: GPU6-7,mlx5_0,CPU1", 0, 0},
+	{GT_OPT_TEXT, 0, "p2p", "off|PAIRS", SEARCH_AT(p2p),
+	 "GPUs without peer access, all or pairs of GPUs 0-1,2-3", 0, 0},
 	{GT_OPT_TIME, 0, "budget", "TIME", SEARCH_AT(budget_ns),
 	 "stop after this time with the best found, and its gap", 0, 0},
 	{GT_OPT_FLAG, 0, "explain", NULL, SEARCH_AT(explain),
@@ -238,8 +240,8 @@ static int plan_job(const struct gt_cmd_args *args, struct gt_topo *topo,
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--job plans all collectives of its file; "
 				  "with it go --nodes, --rates, --budget, "
-				  "--explain, --json, --exclude-link and "
-				  "--exclude-device");
+				  "--explain, --json, --p2p, --exclude-link "
+				  "and --exclude-device");
 	if (words.json && words.explain)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--explain is for people; the JSON has all "
@@ -319,8 +321,10 @@ static int cmd_search(const struct gt_cmd_args *args, struct gt_err *err)
 
 	if (rc)
 		return rc;
-	rc = cluster ? search_cluster(args, cluster, err)
-		     : search_topo(args, topo, err);
+	rc = gt_cluster_part_gpus(cluster, topo, opts->p2p, err);
+	if (!rc)
+		rc = cluster ? search_cluster(args, cluster, err)
+			     : search_topo(args, topo, err);
 	gt_cluster_free(cluster);
 	gt_topo_free(topo);
 	return rc;

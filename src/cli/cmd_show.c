@@ -29,7 +29,7 @@ struct gt_show_opts {
 	int rates;
 	int dot, svg, png, json, list;
 	int colour;
-	const char *plan;
+	const char *plan, *p2p;
 };
 
 static const struct gt_show_opts gt_show_defaults = {.rates = GT_RATES_LINE};
@@ -48,6 +48,8 @@ static const struct gt_opt gt_show_opts[] = {
 	{GT_OPT_WORD, 0, "rates", "measured|nccl|line",
 	 offsetof(struct gt_show_opts, rates), "which link rates to use (line)",
 	 0, 0},
+	{GT_OPT_TEXT, 0, "p2p", "off|PAIRS", offsetof(struct gt_show_opts, p2p),
+	 "GPUs without peer access, all or pairs of GPUs 0-1,2-3", 0, 0},
 	{GT_OPT_FLAG, 0, "list", NULL, offsetof(struct gt_show_opts, list),
 	 "list the reference machines, which need no FILE", 0, 0},
 	GT_OPT_COLOUR(struct gt_show_opts, colour),
@@ -267,6 +269,8 @@ static int gt_show_text(const struct gt_cmd_args *args,
 		rc = gt_topo_parse(name, text->text, text->len, rates, &topo,
 				   err);
 	gt_xml_free(xml);
+	if (!rc)
+		rc = gt_cluster_part_gpus(cluster, topo, opts->p2p, err);
 	if (!rc && cluster)
 		rc = gt_show_several(args, cluster, err);
 	else if (!rc)

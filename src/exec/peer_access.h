@@ -8,15 +8,11 @@
 #include <stdint.h>
 
 struct gt_err;
+struct gt_pair;
 
 /* The variable, and the option that comes before it. */
 #define GT_PEER_ACCESS_VARIABLE "GTOPO_P2P"
 #define GT_PEER_ACCESS_OPTION   "--p2p"
-
-/* Two ranks. */
-struct gt_peer_pair {
-	uint32_t a, b;
-};
 
 /*
  * Find the first pair of n ranks whose GPUs are not to reach each other.  The
@@ -27,6 +23,6 @@ struct gt_peer_pair {
  * a program, and pairs that one of them does not have are nothing to it.
  */
 int gt_peer_access_off(const char *words, const char *where, uint32_t n,
-		       struct gt_peer_pair *pair, struct gt_err *err);
+		       struct gt_pair *pair, struct gt_err *err);
 
 #endif

@@ -15,9 +15,40 @@ machines() {
 	M
 }
 
-# shut FILE: the same machine, all peer access off.
+# shut FILE [PAIRS]: the same machine, all peer access off, or that of pairs.
 shut() {
-	python3 "$GTOPO_SRC/tests/cli/shut.py" "$1"
+	python3 "$GTOPO_SRC/tests/cli/shut.py" "$@"
+}
+
+# told FILE PAIRS: --p2p has the commands say what they say of a file that was
+# shut; its name is the same, as it stands in what they print.
+told() {
+	local how n=0
+	mkdir -p open shut
+	cp "$1" open/machine.xml
+	if [ "$2" = off ]; then shut "$1"; else shut "$1" "$2"; fi \
+		>shut/machine.xml
+	while read -r how; do
+		(cd open && gtopo $how --p2p "$2" machine.xml) >asked
+		(cd shut && gtopo $how machine.xml) >edited
+		cmp asked edited
+		((n += 1))
+	done <<-'C'
+		paths
+		paths --matrix
+		paths --json
+		paths --json --rates nccl
+		paths --bottlenecks
+		show
+		show --json
+		show --dot
+		search -q
+		search -q --algo ring --rates line
+		search -q --coll alltoall
+		search -q --explain --algo ring
+		search -q --nodes 2 --coll allgather
+	C
+	[ "$n" -eq 13 ]
 }
 
 # carried TOPOLOGY PLAN: what the plan loads, by a reader of its own.
@@ -391,4 +422,125 @@ out of range"
 	[ "$seen" -eq 0 ] || [ -n "${GTOPO_TEST_BRIEF:-}" ] ||
 		[ "$seen" -ge 20 ]
 	((seen)) || skip "none of $n machines is there"
+}
+
+@test "--p2p: as of a file that says so" {
+	cd "$BATS_TEST_TMPDIR"
+	told "$xml/dgx-h100.xml" off
+	told "$xml/pcie-8gpu.xml" off
+	told "$xml/mi300x.xml" off
+	told "$xml/workstation-4gpu.xml" 0-1
+	told "$xml/dgx-1v.xml" 3-0,6-5,0-3
+	grep -q '"shm"' <(gtopo search -q --p2p off pcie-8gpu)
+	# What memory carries bounds it, as where the file lacks access.
+	sed 's/ gt_p2p="[^"]*"//' "$xml/rtx5090-4gpu.xml" >open.xml
+	gtopo search -q --p2p off -o plan open.xml
+	grep -q '"value": "208/5"' plan
+	carried "$xml/rtx5090-4gpu.xml" plan
+	# Numbers are GPUs', as elsewhere, not places in the file.
+	sed 's/ dev="\([0-3]\)" sm/ dev="1\1" sm/' "$xml/workstation-4gpu.xml" \
+		>numbered.xml
+	told numbered.xml 10-13
+}
+
+@test "--p2p: who has no access anyhow, and devices that are left out" {
+	local said
+	cd "$BATS_TEST_TMPDIR"
+	said=$xml/l40s-8gpu-vm.xml
+	gtopo search -q "$said" >all
+	gtopo search -q --p2p 0-1 "$said" | cmp - all
+	gtopo search -q --p2p "" "$said" | cmp - all
+	# GPU1 goes; 2 and 3 stay apart, whatever their places are then.
+	gtopo search -q --exclude-device 1 --p2p 1-0,2-3 -o plan pcie-8gpu
+	python3 - <<-'P'
+		import json
+		plan = json.load(open("plan"))
+		apart = {(r["from"], r["to"]) for r in
+		    plan["proof"]["certificate"]["routes"] if r.get("staged")}
+		assert apart == {(1, 2), (2, 1)}, apart
+	P
+	gtopo verify --topology pcie-8gpu --exclude-device 1 --p2p 1-0,2-3 plan
+	# Why is told only where the file itself has GPUs apart.
+	sed 's/<system .*/&<gt_machine vm="kvm"\/>/' "$xml/pcie-8gpu.xml" >vm.xml
+	gtopo paths --p2p 0-1 vm.xml >told
+	grep -q '^1 of 28 pairs of GPUs have no peer access' told
+	[ "$(grep -c 'Most likely' told)" -eq 0 ]
+	shut vm.xml 2-3 >some.xml
+	gtopo paths --p2p 0-1 --from GPU0 --to GPU1 some.xml >told
+	[ "$(grep -c 'Most likely' told)" -eq 0 ]
+	gtopo paths --p2p 0-1 --from GPU2 --to GPU3 some.xml |
+		grep -q '^Most likely, it is a virtual machine'
+}
+
+@test "--p2p: a plan says so, and verify what differs" {
+	cd "$BATS_TEST_TMPDIR"
+	gtopo search -q --p2p off -o plan pcie-8gpu
+	gtopo verify plan
+	gtopo verify --topology pcie-8gpu --p2p off plan
+	run_split gtopo verify --topology "$xml/pcie-8gpu.xml" plan
+	want 1 "gtopo verify: plan: links[22]: 'CPU/0>MEM/0' is for GPUs \
+without peer access, and those of '$xml/pcie-8gpu.xml' have it; if the search \
+had --p2p, give it here as well"
+	run_split gtopo verify --topology pcie-8gpu --p2p 0-1 plan
+	[ "$status" -eq 1 ]
+	[[ $err == *": the GPUs of ranks "*" have peer access in the \
+topology, the plan has their hop through the host's memory" ]]
+	gtopo search -q -o open pcie-8gpu
+	run_split gtopo verify --topology pcie-8gpu --p2p off open
+	[ "$status" -eq 1 ]
+	[[ $err == *" have no peer access in the topology, the plan has their \
+hop not through the host's memory" ]]
+	run_split gtopo verify --p2p off plan
+	want 2 "gtopo verify: --exclude-link, --exclude-device and --p2p are of \
+the machine that --topology names"
+}
+
+@test "--p2p of clusters: each node's GPUs" {
+	local name
+	cd "$BATS_TEST_TMPDIR"
+	mkdir open shut
+	cp "$xml"/*.xml open
+	for name in "$xml"/*.xml; do
+		if grep -q '<cluster' "$name"; then
+			cp "$name" shut
+		else
+			shut "$name" >"shut/${name##*/}"
+		fi
+	done
+	for name in 2x-dgx-a100 mixed-h100-a100 gb200-nvl72; do
+		while read -r how; do
+			(cd open && gtopo $how --p2p off $name.xml) >asked
+			(cd shut && gtopo $how $name.xml) >edited
+			cmp asked edited
+		done <<-'C'
+			paths
+			show
+			search -q --coll allgather
+		C
+	done
+	gtopo search -q --coll allgather --p2p off -o plan 4x-mi300x
+	gtopo verify --topology 4x-mi300x --p2p off plan
+	run_split gtopo verify --topology 4x-mi300x plan
+	[ "$status" -eq 1 ]
+	[[ $err == *"is for GPUs without peer access"* ]]
+	run_split gtopo search -q --p2p 0-4 gb200-nvl72
+	want 2 "gtopo search: $xml/gb200-tray.xml: has no GPU 4, which --p2p \
+'0-4' names; gtopo show lists its GPUs"
+}
+
+@test "--p2p: words that make no sense, and GPUs that are not there" {
+	local cmd words plan=$BATS_TEST_TMPDIR/plan
+	gtopo search -q -o "$plan" dgx-h100
+	for cmd in search paths show "verify $plan --topology"; do
+		set -- "$xml/dgx-h100.xml"
+		for words in on 0 0- 0-0 0-1, "0-1;2-3" GPU0-GPU1; do
+			run_split gtopo $cmd "$@" --p2p "$words"
+			[ "$status" -eq 2 ]
+			[[ $err == *": --p2p: '$words' makes no sense from \
+character "*" on: 'off' or pairs of GPUs such as 0-1,2-3" ]]
+		done
+		run_split gtopo $cmd "$@" --p2p 0-1,9-0
+		want 2 "gtopo ${cmd%% *}: $xml/dgx-h100.xml: has no GPU 9, \
+which --p2p '0-1,9-0' names; gtopo show lists its GPUs"
+	done
 }

@@ -99,7 +99,7 @@ assert not says["correct"] and "named twice" in says["fault"]' "$out"
 	run_split gtopo verify --topology "$dgx" --exclude-device GPU7 plan
 	want 0 ""
 	run_split gtopo verify --exclude-device GPU7 plan
-	want 2 "gtopo verify: --exclude-link and --exclude-device are of the machine that --topology names"
+	want 2 "gtopo verify: --exclude-link, --exclude-device and --p2p are of the machine that --topology names"
 }
 
 @test "--topology: the file of a cluster, and nodes planned as one machine" {

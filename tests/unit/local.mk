@@ -2,6 +2,7 @@
 # named here without ".c".
 unit_tests += \
 	%D%/base/test_base \
+	%D%/base/test_pairs \
 	%D%/base/test_rat \
 	%D%/base/test_unit \
 	%D%/cli/detect/test_ranks \
@@ -71,6 +72,7 @@ unit_tests += \
 	%D%/search/tree/test_tree \
 	%D%/topo/cluster/test_cluster \
 	%D%/topo/graph/test_name \
+	%D%/topo/graph/test_part \
 	%D%/topo/graph/test_path \
 	%D%/topo/graph/test_topo \
 	%D%/topo/nccl/test_choose \

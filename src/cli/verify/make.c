@@ -42,10 +42,10 @@ int gt_verdict_make(const struct gt_plan *plan, const char *coll_name,
 		if (verdict->colls >> coll & 1)
 			rc = gt_simulate(plan, (enum gt_coll)coll, err);
 	if (!rc && !machine->path &&
-	    (machine->exclude_link || machine->exclude_device))
+	    (machine->exclude_link || machine->exclude_device || machine->p2p))
 		rc = gt_err_set(err, GT_EINPUT, NULL,
-				"--exclude-link and --exclude-device are of "
-				"the machine that --topology names");
+				"--exclude-link, --exclude-device and --p2p "
+				"are of the machine that --topology names");
 	if (!rc && machine->path)
 		rc = gt_verify_topology(plan, machine, err);
 	return rc ? rc : gt_verdict_rows(verdict, err);

@@ -78,6 +78,23 @@ static int ends_at_port(const struct comparison *m, const char *id)
 	return 0;
 }
 
+/* Only machines whose GPUs lack peer access have links into memory. */
+static int lacks_link(const struct comparison *m, uint32_t i,
+		      struct gt_err *err)
+{
+	const struct gt_plan_link *link = &m->plan->links[i];
+	struct gt_plan_at at = gt_plan_at("links[%u]", i);
+
+	if (link->kind && !strcmp(link->kind, gt_link_kind_name(GT_LINK_MEM)))
+		return gt_plan_wrong(m->plan, at, err,
+				     "'%s' is for GPUs without peer access, "
+				     "and those of '%s' have it; if the search "
+				     "had --p2p, give it here as well",
+				     link->id, gt_topo_source(m->topo));
+	return gt_plan_wrong(m->plan, at, err, "the machine has no link '%s'",
+			     link->id);
+}
+
 static int compare_link(const struct comparison *m, uint32_t i,
 			const struct named *found, struct gt_err *err)
 {
@@ -90,8 +107,7 @@ static int compare_link(const struct comparison *m, uint32_t i,
 	if (!found && ends_at_port(m, link->id))
 		return GT_OK;
 	if (!found)
-		return gt_plan_wrong(m->plan, at, err,
-				     "the machine has no link '%s'", link->id);
+		return lacks_link(m, i, err);
 	real = gt_topo_link(m->topo, found->index);
 	if (link->kind && strcmp(link->kind, gt_link_kind_name(real->kind)))
 		return gt_plan_wrong(m->plan, at, err,
@@ -392,6 +408,9 @@ int gt_verify_topology(const struct gt_plan *plan,
 				  "nodes as one machine; leave out --topology");
 	rc = gt_cluster_read(machine->path, rates_of(plan), &source.cluster,
 			     &source.topo, err);
+	if (!rc)
+		rc = gt_cluster_part_gpus(source.cluster, source.topo,
+					  machine->p2p, err);
 	if (!rc)
 		rc = compare_source(&comparison, machine, &source, err);
 	gt_topo_free(source.topo);

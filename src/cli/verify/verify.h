@@ -16,7 +16,7 @@ struct gt_json_writer;
 /* The machine that a plan is compared with, as the search was told of it. */
 struct gt_verify_machine {
 	const char *path; /* of its topology, or of a cluster; NULL: none */
-	const char *exclude_link, *exclude_device; /* or NULL */
+	const char *exclude_link, *exclude_device, *p2p; /* or NULL */
 };
 
 /* A row of the plan's collective; of the last one no prediction is told. */

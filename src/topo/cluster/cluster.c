@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/unit.h"
+#include "topo/graph/part.h"
 
 enum { GT_ALL_RAILS = UINT32_MAX };
 
@@ -27,6 +28,18 @@ void gt_cluster_free(struct gt_cluster *cluster)
 	for (uint32_t i = 0; i < cluster->ntopos; i++)
 		gt_topo_free(cluster->topos[i]);
 	gt_arena_free(cluster->arena);
+}
+
+int gt_cluster_part_gpus(struct gt_cluster *cluster, struct gt_topo *topo,
+			 const char *words, struct gt_err *err)
+{
+	int rc = GT_OK;
+
+	if (!cluster)
+		return gt_topo_part_gpus(topo, words, err);
+	for (uint32_t i = 0; i < cluster->ntopos && !rc; i++)
+		rc = gt_topo_part_gpus(cluster->topos[i], words, err);
+	return rc;
 }
 
 const struct gt_cluster_run *gt_cluster_run_of(const struct gt_cluster *cluster,

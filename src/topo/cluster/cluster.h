@@ -136,6 +136,13 @@ int gt_cluster_parse(const char *name, const char *text, size_t len,
 		     struct gt_topo **topo, struct gt_err *err);
 
 /*
+ * Take peer access away, as gt_topo_part_gpus() does, from the machine or from
+ * every node of the cluster, whichever was read; the other one is NULL.
+ */
+int gt_cluster_part_gpus(struct gt_cluster *cluster, struct gt_topo *topo,
+			 const char *words, struct gt_err *err);
+
+/*
  * Make a cluster of `nnodes` copies of one machine, whose ports, or those of a
  * list such as "0,3-5", are joined by one switch.  The topology is borrowed.
  */

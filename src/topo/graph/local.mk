@@ -5,12 +5,16 @@ gtopo_core_sources += \
 	%D%/graph.c \
 	%D%/graph.h \
 	%D%/inside.h \
+	%D%/memory.c \
+	%D%/memory.h \
 	%D%/merge.c \
 	%D%/merge.h \
 	%D%/model.c \
 	%D%/model.h \
 	%D%/name.c \
 	%D%/name.h \
+	%D%/part.c \
+	%D%/part.h \
 	%D%/path.c \
 	%D%/path.h \
 	%D%/path_kind.c \

@@ -111,6 +111,8 @@ struct gt_node {
 	 */
 	struct gt_rat charge;
 	enum gt_cpu_make make; /* CPU */
+	/* CPU: what each way into its memory and out of it carries */
+	struct gt_rat memory_gbs;
 };
 
 struct gt_link {

@@ -10,6 +10,7 @@
 #include "base/xml.h"
 #include "topo/xml/digest.h"
 #include "topo/graph/graph.h"
+#include "topo/graph/memory.h"
 #include "topo/xml/reader.h"
 
 enum { GT_READER_MAX_CPUS = 256 };
@@ -32,7 +33,8 @@ static int gt_reader_cpu_new(struct gt_reader *reader,
 	cpu->cpu.vendor = gt_xml_attr(elem, "vendor");
 	if (gt_xml_int(elem, "numaid", &node.dev, err) ||
 	    gt_xml_int(elem, "familyid", &cpu->cpu.family, err) ||
-	    gt_xml_int(elem, "modelid", &cpu->cpu.model, err))
+	    gt_xml_int(elem, "modelid", &cpu->cpu.model, err) ||
+	    gt_reader_memory_gbs(reader, elem, &node.memory_gbs, err))
 		return GT_EINPUT;
 	if (node.dev < -1)
 		return gt_xml_fail(elem, NULL, err, "cpu has no numaid");
@@ -106,7 +108,7 @@ static int gt_reader_build(struct gt_reader *reader, struct gt_err *err)
 	if (!rc)
 		rc = gt_reader_cpu_links(reader, err);
 	if (!rc)
-		rc = gt_reader_memories(reader, err);
+		rc = gt_graph_memories(reader->topo, err);
 	if (rc)
 		return rc;
 	gt_reader_number(reader);

@@ -144,9 +144,12 @@ int gt_reader_pcilinks(struct gt_reader *reader, const struct gt_pci_fn *fn,
 int gt_reader_cpu_links(struct gt_reader *reader, struct gt_err *err);
 
 /*
- * Add the memory of each CPU, and the links into it and out of it, if the file
- * says of a GPU that it does not reach the memory of all others.
+ * Read what each way into a CPU's memory and out of it carries.  A byte that
+ * waits there is written once and read once, so either way has half of what
+ * memory carries.
  */
-int gt_reader_memories(struct gt_reader *reader, struct gt_err *err);
+int gt_reader_memory_gbs(const struct gt_reader *reader,
+			 const struct gt_xml_elem *cpu, struct gt_rat *gbs,
+			 struct gt_err *err);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/pairs.h"
 #include "exec/peer_access.h"
 
 static void test_pairs(void **state)
@@ -24,7 +25,7 @@ static void test_pairs(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct gt_peer_pair pair = {0, 0};
+		struct gt_pair pair = {0, 0};
 		struct gt_err err;
 
 		gt_err_init(&err);
@@ -53,7 +54,7 @@ static void test_nonsense(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct gt_peer_pair pair;
+		struct gt_pair pair;
 		struct gt_err err;
 
 		gt_err_init(&err);
@@ -70,7 +71,7 @@ static void test_nonsense(void **state)
 /* An option is for one run, whose ranks are known. */
 static void test_ranks_of_option(void **state)
 {
-	struct gt_peer_pair pair;
+	struct gt_pair pair;
 	struct gt_err err;
 
 	(void)state;

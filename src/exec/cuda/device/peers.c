@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/pairs.h"
 #include "exec/cuda/device/host_memory.h"
 #include "exec/cuda/device/state.h"
 #include "exec/peer_access.h"
@@ -33,7 +34,7 @@ static const char *const gt_peers_words[] = {
 
 /* Two ranks that do not reach each other, and why. */
 struct gt_peers_apart {
-	struct gt_peer_pair pair;
+	struct gt_pair pair;
 	enum gt_peers_why why;
 };
 
@@ -81,7 +82,7 @@ static int gt_peers_lack_access(const struct gt_engine *engine,
 			int device = engine->ranks[r].device, can = 0;
 			int other = engine->ranks[p].device;
 
-			apart->pair = (struct gt_peer_pair){r, p};
+			apart->pair = (struct gt_pair){r, p};
 			if (device != other &&
 			    (cudaDeviceCanAccessPeer(&can, device, other) !=
 				     cudaSuccess ||
