@@ -18,6 +18,7 @@ xid_begin() {
 		return
 	fi
 	[ -x "$xid_program" ] || return 0
+	: >"$work/heard" # of the one before, which says that it watches
 	"$xid_program" >"$work/heard" 2>>"$log" &
 	xid_pid=$!
 	for tries in {1..50}; do
