@@ -97,6 +97,7 @@ endif
 if HAVE_CUDA
 unit_tests += \
 	%D%/exec/cuda/device/test_closing_turn \
+	%D%/exec/cuda/device/test_devices \
 	%D%/exec/cuda/device/test_host_memory \
 	%D%/exec/cuda/device/test_peers \
 	%D%/exec/cuda/device/test_regions \
