@@ -29,7 +29,11 @@ check_PROGRAMS += %D%/face %D%/library %D%/matrix
 %C%_face_LDFLAGS = $(AM_LDFLAGS) -Wl,-rpath,$(abs_top_builddir)
 %C%_matrix_SOURCES = %D%/matrix.c %D%/matrix.h %D%/matrix_bits.c
 %C%_matrix_LDADD = $(gtopo_LDADD)
-cli_tests += %D%/machine_cases.sh %D%/run.sh
+# gtopo itself, on a simulated run-time of CUDA, which comes before the real one.
+check_PROGRAMS += %D%/simcuda
+%C%_simcuda_SOURCES = src/main.c %D%/simcudart.c
+%C%_simcuda_LDADD = $(gtopo_LDADD)
+cli_tests += %D%/machine_cases.sh %D%/nth_cases.sh %D%/run.sh
 
 gpu_programs = %D%/face %D%/library %D%/matrix %D%/xid \
 	tests/verbs/libsoftverbs.so
@@ -46,5 +50,5 @@ EXTRA_DIST += %D%/run.sh %D%/blocks.sh %D%/bundle.sh %D%/clients.py \
 	%D%/face_torch.py %D%/fault_rank.py %D%/faults.py %D%/faults.sh \
 	%D%/faults_cases.sh %D%/frame.sh \
 	%D%/library.sh %D%/machine.sh %D%/machine_cases.sh \
-	%D%/mute_nccl.c %D%/process.sh %D%/processes.sh %D%/race.sh %D%/shared.sh \
+	%D%/mute_nccl.c %D%/nth_cases.sh %D%/process.sh %D%/processes.sh %D%/race.sh %D%/shared.sh \
 	%D%/simdriver.c %D%/staged.sh %D%/verbs.sh %D%/xid.sh %D%/xid_cases.sh
