@@ -259,6 +259,11 @@ cat <<'END'
 call another count or nothing more, and tells what the other one hears of it
 from NCCL, from gtopo's `libnccl.so.2` and in `gtopo run`, how long after, and
 how its process ends; and how long 4 ranks on the GPUs take to go on without one
-of their processes. It has not run on GPUs yet: its tables will be
-`bench/results/MACHINE-COMMIT.faults.md`.
+of their processes: `bench/results/h200x2-4aa29a2d.faults.md`, of NCCL 2.28.9.
+NCCL says nothing within 15 s of any of five faults; through `libnccl.so.2`
+who is killed or ends is named after 1 and 21 ms, a wrong count after 1.0 s, and
+who is stopped or calls nothing more is not, as that may go on; `gtopo run` names
+the first after 0.87 s, until its GPUs are given back, and the others when its
+time limit has passed. Four processes on two GPUs are right again 0.32 to 0.38 s
+after one was killed, two 0.6 to 0.7 s.
 END
