@@ -21,9 +21,10 @@ enum {
 	 */
 	GT_PIECES_CE_MOST = 16,
 	/*
-	 * What is fetched goes in two halves, of which one is added up, or
-	 * copied aside, while the other is on the wire, where at least so many
-	 * bytes go from a rank to another.  Two processes on 2 H200 took, in
+	 * A request whose blocks ranks fetch from each other's staging buffers
+	 * is cut in two where at least so many bytes go from a rank to another:
+	 * one half is added up, or copied aside, while the other is on the
+	 * wire.  Two processes on 2 H200 took, in
 	 * graphs, in us, with one piece and with two: all-reduce of 16 MiB 92
 	 * and 83, of 64 MiB 250 and 210; reduce-scatter of 16 MiB 50 and 53,
 	 * of 64 MiB 132 and 124; all-to-all 51 and 52, 147 and 136.  Three

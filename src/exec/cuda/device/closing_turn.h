@@ -31,7 +31,7 @@ enum {
  */
 int gt_closing_turn_take(int64_t limit_ns);
 
-/* What is below 0 is given back by doing nothing. */
+/* Give the turn back; a value below 0 is no turn, and nothing is done. */
 void gt_closing_turn_give(int turn);
 
 #endif

@@ -127,9 +127,9 @@ static int gt_devices_count(const struct gt_engine *engine, int *count,
 }
 
 /*
- * Of GPUs that ranks share, a process with one rank keeps the one that it had
- * before others were gone: its number changes then, and to open another GPU
- * took 0.13 to 0.65 s of the 0.9 until the rest went on.
+ * Where ranks share GPUs and a job goes on without some of its processes, the
+ * others get new numbers.  A process with one rank then keeps its GPU: to open
+ * another one took 0.13 to 0.65 s of the 0.9 until the rest went on.
  */
 static int gt_devices_shared(const struct gt_engine *engine, uint32_t i,
 			     int count)
