@@ -4,7 +4,8 @@
  * any GPU.
  *
  * As in move.cuh, packs of 16 bytes are used where all lie equally far from a
- * 16-byte boundary; a thread has U packs of up to four sources in flight.
+ * 16-byte boundary; a thread has U packs of up to four sources in flight, or,
+ * where threads are few, GT_BLOCK_REDUCE_WIDE of up to two.
  *
  * One source alone is copied bit by bit, NaNs too.
  */
@@ -20,7 +21,16 @@
 #define GT_BLOCK_REDUCE_UNROLL 2
 #endif
 
-enum { GT_BLOCK_REDUCE_MORE = 3 }; /* sources in flight besides the first */
+enum {
+	GT_BLOCK_REDUCE_MORE = 3, /* sources in flight besides the first */
+	/*
+	 * What is in flight over a round trip bounds what a thread moves: so
+	 * many packs of each source where no more threads than this work
+	 * together.  More threads fill the links with fewer packs.
+	 */
+	GT_BLOCK_REDUCE_WIDE = 8,
+	GT_BLOCK_REDUCE_FEW_THREADS = 32 * 512,
+};
 
 struct gt_block_reduce {
 	const char *src[GT_P2P_RANKS];
@@ -181,6 +191,34 @@ static __device__ __forceinline__ void gt_block_reduce_packs(
 			gt_pack_store(reduction->dst[d] + at + u * 512, v[u]);
 }
 
+/* Is it a copy, or the sum of two, which few registers hold? */
+template <class R>
+static __device__ __forceinline__ bool gt_block_reduce_is_slim(
+	const struct gt_block_reduce *reduction)
+{
+	return !gt_adds<R>::ANY || reduction->nsrc == 1 ||
+	       (reduction->nsrc == 2 && !reduction->divide);
+}
+
+/* The same where gt_block_reduce_is_slim(). */
+template <class T, class R, int U>
+static __device__ __forceinline__ void gt_block_reduce_slim(
+	const struct gt_block_reduce *reduction, uint64_t at)
+{
+	uint4 v[U];
+
+#pragma unroll
+	for (int u = 0; u < U; u++)
+		v[u] = gt_pack_load(reduction->src[0] + at + u * 512);
+	if constexpr (gt_adds<R>::ANY)
+		if (reduction->nsrc == 2)
+			gt_block_reduce_pair<T, R, U>(reduction, at, v);
+	for (uint32_t d = 0; d < reduction->ndst; d++)
+#pragma unroll
+		for (int u = 0; u < U; u++)
+			gt_pack_store(reduction->dst[d] + at + u * 512, v[u]);
+}
+
 /*
  * Reduces the elements `part` of the block; whole warps call it. A part that
  * begins a whole number of packs after the block's begin is aligned as the
@@ -191,16 +229,23 @@ static __device__ void gt_block_reduce_part(
 	const struct gt_block_reduce *reduction, struct gt_range part,
 	struct gt_thread_group group)
 {
-	const uint64_t hunk = 32 * U;
+	const uint64_t hunk = 32 * U, wide = 32 * GT_BLOCK_REDUCE_WIDE;
 	struct gt_block_reduce_cuts cuts =
 		gt_block_reduce_cuts_of<T>(reduction, part.count);
 	uint64_t skip = (part.offset + cuts.head) * sizeof(T);
-	uint64_t i = group.self / 32 * hunk;
+	uint64_t warps = group.all / 32, done = 0, i;
 
-	for (; i + hunk <= cuts.packs; i += group.all / 32 * hunk)
+	if (group.all <= GT_BLOCK_REDUCE_FEW_THREADS &&
+	    gt_block_reduce_is_slim<R>(reduction))
+		done = cuts.packs / (warps * wide) * (warps * wide);
+	for (i = group.self / 32 * wide; i < done; i += warps * wide)
+		gt_block_reduce_slim<T, R, GT_BLOCK_REDUCE_WIDE>(
+			reduction, skip + (i + group.self % 32) * 16);
+	for (i = done + group.self / 32 * hunk; i + hunk <= cuts.packs;
+	     i += warps * hunk)
 		gt_block_reduce_packs<T, R, U>(
 			reduction, skip + (i + group.self % 32) * 16);
-	i = cuts.packs / hunk * hunk + group.self;
+	i = done + (cuts.packs - done) / hunk * hunk + group.self;
 	for (; i < cuts.packs; i += group.all)
 		gt_block_reduce_packs<T, R, 1>(reduction, skip + i * 16);
 	if (cuts.head + cuts.packs * (16 / sizeof(T)) < part.count || cuts.head)
