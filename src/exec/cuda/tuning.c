@@ -43,6 +43,11 @@ enum {
 	 */
 	GT_CHOICE_PACKET_BYTES = 2 << 20,
 	/*
+	 * That many bytes leave a GPU as packets of each block, where blocks
+	 * are limited: with the fences of direct stores a block carries more.
+	 */
+	GT_CHOICE_PACKET_EACH_BYTES = 128 << 10,
+	/*
 	 * Where all bytes pass one GPU, so many of them go in one shot and so
 	 * many in two, and more by a ring.  4 GPUs broadcast 256 KiB at once in
 	 * 5.1 us, in two shots in 5.4; 512 KiB in 7.7 and 5.8; 4 MiB in two
@@ -223,8 +228,39 @@ static void gt_choice_size_ce(const struct gt_engine *engine,
 }
 
 /*
- * Do packets of this algorithm fit in the LL buffers?  Sets *choice to LL or
- * LL128 by their size.
+ * How many bytes of packets leave a GPU, or come to the one root of a reduce,
+ * which blocks wait for meanwhile?
+ */
+static uint64_t gt_choice_leaving_bytes(const struct gt_engine *engine,
+					const struct gt_exec_request *req,
+					const struct gt_algo_choice *choice)
+{
+	uint64_t others = engine->plan->nranks - 1;
+	uint64_t bytes = gt_choice_block_bytes(engine, req, choice->algo);
+
+	if (req->coll == GT_COLL_SENDRECV || req->coll == GT_COLL_GATHER)
+		return bytes;
+	return choice->algo == GT_ALGO_TWO_SHOT &&
+			       req->coll == GT_COLL_ALLREDUCE
+		       ? 2 * bytes * others
+		       : bytes * others;
+}
+
+/* Are there blocks enough for packets to be as fast as other means? */
+static int gt_choice_packets_pay(const struct gt_engine *engine,
+				 const struct gt_exec_request *req,
+				 const struct gt_algo_choice *choice)
+{
+	uint32_t most = gt_cuda_blocks_allowed(engine, 0);
+
+	return most == engine->processors ||
+	       gt_choice_leaving_bytes(engine, req, choice) <=
+		       (uint64_t)most * GT_CHOICE_PACKET_EACH_BYTES;
+}
+
+/*
+ * Do packets of this algorithm fit in the LL buffers, and pay?  Sets *choice to
+ * LL or LL128 by their size.
  */
 static int gt_choice_packets_fit(const struct gt_engine *engine,
 				 const struct gt_exec_request *req,
@@ -239,7 +275,8 @@ static int gt_choice_packets_fit(const struct gt_engine *engine,
 			bytes <= GT_CHOICE_LL_BYTES || !engine->has_128b_stores
 				? GT_PROTOCOL_LL
 				: GT_PROTOCOL_LL128};
-	return gt_cuda_p2p_fits(engine, req, choice);
+	return gt_cuda_p2p_fits(engine, req, choice) &&
+	       gt_choice_packets_pay(engine, req, choice);
 }
 
 /* Say why a request cannot go through the host's memory; NULL: it can. */
@@ -510,25 +547,6 @@ static void gt_choice_planned(const struct gt_engine *engine,
 	if (engine->stages_in_host && gt_choice_is_packets(choice) &&
 	    !gt_cuda_p2p_fits(engine, req, choice))
 		gt_choice_staged(engine, req, choice);
-}
-
-/*
- * How many bytes of packets leave a GPU, or come to the one root of a reduce,
- * which blocks wait for meanwhile?
- */
-static uint64_t gt_choice_leaving_bytes(const struct gt_engine *engine,
-					const struct gt_exec_request *req,
-					const struct gt_algo_choice *choice)
-{
-	uint64_t others = engine->plan->nranks - 1;
-	uint64_t bytes = gt_choice_block_bytes(engine, req, choice->algo);
-
-	if (req->coll == GT_COLL_SENDRECV || req->coll == GT_COLL_GATHER)
-		return bytes;
-	return choice->algo == GT_ALGO_TWO_SHOT &&
-			       req->coll == GT_COLL_ALLREDUCE
-		       ? 2 * bytes * others
-		       : bytes * others;
 }
 
 /*
