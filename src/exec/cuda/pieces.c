@@ -24,14 +24,14 @@ enum {
 	 * A request whose blocks ranks fetch from each other's staging buffers
 	 * is cut in two where at least so many bytes go from a rank to another:
 	 * one half is added up, or copied aside, while the other is on the
-	 * wire.  Two processes on 2 H200 took, in
-	 * graphs, in us, with one piece and with two: all-reduce of 16 MiB 92
-	 * and 83, of 64 MiB 250 and 210; reduce-scatter of 16 MiB 50 and 53,
-	 * of 64 MiB 132 and 124; all-to-all 51 and 52, 147 and 136.  Three
-	 * were slower than two, and all-gathers than one.
+	 * wire.  Two processes on 2 H200 took, in graphs, in us, with one piece,
+	 * two and three: reduce-scatter of 16 MiB 51, 47 and 60; all-gather 47,
+	 * 45 and 56, on streams 51, 63 and 89; all-reduce 92, 77 and 102;
+	 * broadcast 66, 76 and 76.
 	 */
-	GT_PIECES_HALVED_SUM_BYTES = 6 << 20, /* of an all-reduce */
-	GT_PIECES_HALVED_BYTES = 16 << 20,
+	GT_PIECES_HALVED_SUM_BYTES = 6 << 20,  /* of an all-reduce */
+	GT_PIECES_HALVED_PART_BYTES = 8 << 20, /* of a reduce-scatter */
+	GT_PIECES_HALVED_BYTES = 16 << 20,     /* of an all-to-all */
 };
 
 /* Elements [first, first + count) of every block. */
@@ -39,23 +39,11 @@ struct gt_piece {
 	uint64_t first, count;
 };
 
-/*
- * How many blocks of a piece lie in the engine's own buffer?  Of what is
- * fetched it has inputs alone, and what is only added up goes to scratch.
- */
+/* How many blocks of a piece lie in the engine's own buffer? */
 static uint64_t gt_pieces_blocks(const struct gt_engine *engine,
 				 const struct gt_exec_request *req)
 {
-	int fetched = engine->access == GT_CUDA_ACCESS_PULLED;
-
-	if (!gt_coll_has_blocks(req->coll))
-		return 1;
-	if (fetched && req->coll == GT_COLL_REDUCESCATTER)
-		return 0;
-	if (fetched &&
-	    (req->coll == GT_COLL_ALLGATHER || req->coll == GT_COLL_GATHER))
-		return 1;
-	return engine->plan->nranks;
+	return gt_coll_has_blocks(req->coll) ? engine->plan->nranks : 1;
 }
 
 /* A piece as a request in the engine's own buffers, in which it has no gaps. */
@@ -95,6 +83,22 @@ static int gt_pieces_have_lanes(const struct gt_engine *engine)
 }
 
 /*
+ * How many bytes of a piece does a rank hold for others to fetch?  Of sums it
+ * is what is added up, which they take the place of.
+ */
+static uint64_t gt_pieces_held_bytes(const struct gt_engine *engine,
+				     const struct gt_exec_request *piece)
+{
+	uint64_t bytes = piece->count * gt_dtype_bytes(piece->dtype);
+
+	if (gt_coll_reduces(piece->coll))
+		return gt_cuda_scratch_bytes(engine, piece);
+	return piece->coll == GT_COLL_ALLTOALL || piece->coll == GT_COLL_SCATTER
+		       ? bytes * (engine->plan->nranks - 1)
+		       : bytes;
+}
+
+/*
  * Is there room for so many elements of every block at once, in all that is
  * reserved or in the half that a lane has?
  */
@@ -112,14 +116,18 @@ static int gt_piece_fits(const struct gt_engine *engine,
 	/* Packets have mailboxes, and FIFOs slots. */
 	int has_scratch = engine->choice.protocol == GT_PROTOCOL_DIRECT ||
 			  engine->choice.protocol == GT_PROTOCOL_CE;
-	int is_held = engine->access == GT_CUDA_ACCESS_STAGED ||
-		      engine->access == GT_CUDA_ACCESS_PULLED ||
-		      gt_exec_request_premultiplies(req);
+	int is_staged = engine->access == GT_CUDA_ACCESS_STAGED ||
+			gt_exec_request_premultiplies(req);
 
-	if (is_held && bytes > room)
+	/* Each lane has as much. */
+	if (gt_cuda_pulls(engine))
+		return gt_pieces_held_bytes(engine, &piece) <=
+		       engine->reserved_bytes;
+	if (is_staged && bytes > room)
 		return 0;
-	/* In place an input is copied aside, if it is on any rank. */
-	piece.inplace = engine->access == GT_CUDA_ACCESS_REGISTERED;
+	/* In place an input is copied aside, on all ranks or on none. */
+	if (engine->access == GT_CUDA_ACCESS_REGISTERED)
+		piece.inplace = req->inplace;
 	return !has_scratch || gt_cuda_scratch_bytes(engine, &piece) <= scratch;
 }
 
@@ -135,9 +143,9 @@ static int gt_pieces_are_halved(const struct gt_engine *engine,
 	if (req->coll == GT_COLL_ALLREDUCE)
 		return bytes / engine->plan->nranks >=
 		       GT_PIECES_HALVED_SUM_BYTES;
-	return (req->coll == GT_COLL_REDUCESCATTER ||
-		req->coll == GT_COLL_ALLTOALL) &&
-	       bytes >= GT_PIECES_HALVED_BYTES;
+	if (req->coll == GT_COLL_REDUCESCATTER)
+		return bytes >= GT_PIECES_HALVED_PART_BYTES;
+	return req->coll == GT_COLL_ALLTOALL && bytes >= GT_PIECES_HALVED_BYTES;
 }
 
 /* Find the most elements that go at once, in pieces of equal size. */
@@ -175,7 +183,8 @@ static void gt_pieces_go_direct(struct gt_engine *engine,
 
 /*
  * What cannot go at once and would be multiplied or copied aside as a whole
- * goes through the engine's buffers instead, which any flow can.
+ * goes through the engine's buffers instead, which any flow can; from there
+ * copy engines fetch what is not multiplied.
  */
 static void gt_pieces_reroute(struct gt_engine *engine,
 			      const struct gt_exec_request *req)
@@ -189,7 +198,10 @@ static void gt_pieces_reroute(struct gt_engine *engine,
 	    engine->access == GT_CUDA_ACCESS_PULLED ||
 	    gt_piece_fits(engine, req, req->count, 0))
 		return;
-	engine->access = GT_CUDA_ACCESS_STAGED;
+	engine->access = protocol == GT_PROTOCOL_CE &&
+					 !gt_exec_request_premultiplies(req)
+				 ? GT_CUDA_ACCESS_PULLED
+				 : GT_CUDA_ACCESS_STAGED;
 	if (protocol != GT_PROTOCOL_DIRECT && protocol != GT_PROTOCOL_CE)
 		gt_pieces_go_direct(engine, req);
 }
@@ -217,6 +229,10 @@ int gt_cuda_pieces_prepare(struct gt_engine *engine,
 	if (engine->access != GT_CUDA_ACCESS_REGISTERED ||
 	    engine->piece_count < req->count)
 		choice.detour_permille = 0;
+	/* In a lane copies and sums follow each other anyway. */
+	if (gt_cuda_pulls(engine) && engine->piece_count < req->count &&
+	    gt_pieces_have_lanes(engine))
+		choice.pieces = 1;
 	piece.choice = &choice;
 	if (engine->access != GT_CUDA_ACCESS_REGISTERED)
 		piece = gt_piece_staged(&piece, engine->piece_count);
@@ -315,7 +331,7 @@ static struct gt_piece gt_piece_of(const struct gt_engine *engine,
 	return piece;
 }
 
-/* A rank's streams while it puts pieces: the caller's, and a lane beside it. */
+/* A rank's streams while it puts pieces; one, or a lane beside it. */
 struct gt_lanes {
 	struct gt_engine *engine;
 	const struct gt_exec_request *req;
@@ -382,6 +398,49 @@ static cudaError_t gt_lanes_enqueue(const struct gt_lanes *lanes,
 }
 
 /*
+ * Lane 0 is the caller's stream, or one of the engine's as lane 1 is: sums
+ * between copies then are in the lane, ahead of what a program has put.
+ */
+static struct gt_lanes gt_lanes_of(struct gt_engine *engine,
+				   const struct gt_exec_request *req,
+				   uint32_t rank)
+{
+	const struct gt_cuda_rank *me = &engine->ranks[rank];
+	uint32_t number = gt_cuda_pieces_number(engine, req);
+	int two = number > 1 && gt_pieces_have_lanes(engine);
+
+	return (struct gt_lanes){.engine = engine,
+				 .req = req,
+				 .rank = rank,
+				 .number = number,
+				 .streams = {two && gt_cuda_pulls(engine)
+						     ? me->side
+						     : me->stream,
+					     two ? me->second : NULL}};
+}
+
+/*
+ * Let lanes begin behind what is on the caller's stream, or it go on behind
+ * them.  In graphs that is faster than to leave out what the copies between
+ * would wait for anyway: all-reduce of 16 and 64 MiB 77 and 201 us, not 90 and
+ * 209.
+ */
+static cudaError_t gt_lanes_join(const struct gt_lanes *lanes,
+				 const struct gt_cuda_rank *me, int begins)
+{
+	cudaError_t rc = cudaSuccess;
+
+	for (int i = 0; i < 2 && rc == cudaSuccess; i++) {
+		cudaStream_t lane = lanes->streams[i];
+
+		if (lane && lane != me->caller)
+			rc = begins ? gt_lane_after(me, lane, me->caller)
+				    : gt_lane_after(me, me->caller, lane);
+	}
+	return rc;
+}
+
+/*
  * All ranks put what pieces consist of in the same order, and nothing of it
  * waits for what comes later, so they end in whatever way streams share queues.
  */
@@ -389,30 +448,22 @@ int gt_cuda_pieces_enqueue(struct gt_engine *engine,
 			   const struct gt_exec_request *req, uint32_t rank,
 			   uint32_t first, uint32_t n)
 {
-	uint32_t number = gt_cuda_pieces_number(engine, req);
-	uint32_t end = n < number - first ? first + n : number;
+	struct gt_lanes lanes = gt_lanes_of(engine, req, rank);
+	uint32_t end = n < lanes.number - first ? first + n : lanes.number;
 	struct gt_cuda_rank *me = &engine->ranks[rank];
-	int two = number > 1 && gt_pieces_have_lanes(engine);
-	struct gt_lanes lanes = {
-		.engine = engine,
-		.req = req,
-		.rank = rank,
-		.number = number,
-		.streams = {me->stream, two ? me->second : NULL}};
 	cudaError_t rc = cudaSuccess;
 
-	engine->shares_wire = two && gt_cuda_pulls(engine);
-	if (two && !first)
-		rc = gt_lane_after(me, lanes.streams[1], lanes.streams[0]);
-	if (engine->shares_wire && !first && rc == cudaSuccess)
-		rc = cudaEventRecord(me->wire, lanes.streams[0]);
+	me->caller = me->stream;
+	engine->shares_wire = lanes.streams[1] && gt_cuda_pulls(engine);
+	if (!first)
+		rc = gt_lanes_join(&lanes, me, 1);
 	if (rc == cudaSuccess)
 		rc = engine->shares_wire ? gt_lanes_fetch(&lanes, first, end)
 					 : gt_lanes_enqueue(&lanes, first, end);
+	if (rc == cudaSuccess && end == lanes.number)
+		rc = gt_lanes_join(&lanes, me, 0);
 	engine->lane = 0;
 	engine->shares_wire = 0;
-	me->stream = lanes.streams[0];
-	if (two && rc == cudaSuccess && end == number)
-		rc = gt_lane_after(me, lanes.streams[0], lanes.streams[1]);
+	me->stream = me->caller;
 	return (int)rc;
 }

@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "exec/cuda/device/driver.h"
 #include "exec/cuda/device/state.h"
+#include "exec/cuda/p2p/p2p.h"
 #include "exec/cuda/registration.h"
 #include "exec/cuda/requests.h"
 #include "world/world.h"
@@ -308,7 +309,8 @@ static struct gt_registered_place gt_registered_place_of(
 	struct gt_registered_place place = {{GT_OFFSET_NONE, 0},
 					    {GT_OFFSET_NONE, 0}};
 
-	if (gt_buffers_reach_inputs(req->coll))
+	/* Where others would overwrite it, all ranks are in place or none. */
+	if (gt_buffers_reach_inputs(req->coll) || gt_cuda_p2p_overwrites(req))
 		place.input = gt_registered_offset_of(engine, rank, span.input,
 						      span.input_count * elem);
 	if (gt_buffers_reach_outputs(req->coll))

@@ -99,9 +99,9 @@ struct gt_cuda_rank {
 	struct gt_cuda_tracing *tracing;  /* NULL: nothing is traced */
 	struct gt_pair_counters *message_counts; /* on the device; or NULL */
 	cudaStream_t side;   /* beside copy engines: it reduces, keeps the own
-			      block and moves heads */
+			      block and moves heads; or it is lane 0's */
 	cudaStream_t second; /* lane 1's; NULL: there are no lanes */
-	cudaEvent_t wire;    /* the copies between GPUs of the piece before */
+	cudaStream_t caller; /* copies between GPUs, of both lanes */
 	cudaEvent_t done, reduced[GT_CUDA_CE_PIECES];
 	struct gt_cuda_detour *detour; /* p2p/detour.h; NULL: none yet */
 	struct gt_cuda_programs programs[GT_NCOLLS];
@@ -227,10 +227,10 @@ struct gt_engine {
 	uint64_t piece_count;       /* elements of a block that go at a time */
 	/*
 	 * Pieces go in two lanes, each with flags and numbers of its own and a
-	 * half of what is reserved, so that one copies while the other waits.
+	 * part of what is reserved, so that one copies while the other waits.
 	 */
 	uint32_t lane;
-	int shares_wire; /* and copy between GPUs in turns */
+	int shares_wire; /* both copy on the caller's stream */
 	struct gt_cuda_slicing slicing;
 	struct gt_layout layouts[GT_KERNEL_CHANNELS];
 	/* Where the plan's demand has blocks differ (demand.c); or NULL. */
@@ -344,6 +344,19 @@ static inline char *gt_cuda_region_at(const struct gt_engine *engine,
 {
 	return *gt_cuda_region_slot(engine, region, viewer, rank) +
 	       engine->lane * gt_cuda_lane_bytes(engine, region);
+}
+
+/*
+ * What copy engines fetch, and what waits to be added up before, is held here,
+ * reserved_bytes of it at most.  Whoever ends an operation has read what it
+ * holds: others may write there before this rank begins the next one.
+ */
+static inline char *gt_cuda_held_at(const struct gt_engine *engine,
+				    uint32_t viewer, uint32_t rank)
+{
+	return *gt_cuda_region_slot(
+		engine, engine->lane ? GT_CUDA_SCRATCH : GT_CUDA_DATA, viewer,
+		rank);
 }
 
 /* An input may begin behind any boundary of so many bytes, which a pack has. */

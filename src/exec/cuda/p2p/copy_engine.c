@@ -35,7 +35,8 @@ struct gt_ce {
 	uint32_t rank;
 	uint64_t elem_bytes;
 	char *input, *output;
-	cudaError_t rc; /* the first failure */
+	cudaStream_t copies; /* goes to and from other GPUs */
+	cudaError_t rc;      /* the first failure */
 };
 
 /* A range of a block, in bytes. */
@@ -75,13 +76,13 @@ static void gt_ce_copy(struct gt_ce *at, char *to, const char *from,
 	if (!bytes)
 		return;
 	gt_ce_try(at, (cudaError_t)gt_cuda_trace_copy_begin(
-			      at->engine, at->rank, at->me->stream, to, bytes));
+			      at->engine, at->rank, at->copies, to, bytes));
 	if (at->rc == cudaSuccess)
 		gt_ce_try(at, cudaMemcpyAsync(to, from, bytes,
 					      cudaMemcpyDeviceToDevice,
-					      at->me->stream));
+					      at->copies));
 	gt_ce_try(at, (cudaError_t)gt_cuda_trace_copy_end(at->engine, at->rank,
-							  at->me->stream));
+							  at->copies));
 }
 
 /*
@@ -96,9 +97,12 @@ static uint32_t gt_ce_peer(const struct gt_ce *at, uint32_t i)
 static char *gt_ce_scratch(const struct gt_ce *at, uint32_t d, uint32_t s)
 {
 	uint32_t n = at->flow.nranks;
+	char *base = gt_cuda_pulls(at->engine)
+			     ? gt_cuda_held_at(at->engine, at->rank, d)
+			     : gt_cuda_region_at(at->engine, GT_CUDA_SCRATCH,
+						 at->rank, d);
 
-	return gt_cuda_region_at(at->engine, GT_CUDA_SCRATCH, at->rank, d) +
-	       ((s + n - d) % n - 1) * at->flow.count * at->elem_bytes;
+	return base + ((s + n - d) % n - 1) * at->flow.count * at->elem_bytes;
 }
 
 static struct gt_direct_args gt_ce_args(const struct gt_ce *at)
@@ -126,6 +130,8 @@ static void gt_ce_barrier(struct gt_ce *at, uint32_t stage, cudaStream_t stream)
 /* Let what comes on `to` wait for what is on `from`. */
 static void gt_ce_after(struct gt_ce *at, cudaStream_t to, cudaStream_t from)
 {
+	if (to == from)
+		return;
 	if (at->rc == cudaSuccess)
 		gt_ce_try(at, cudaEventRecord(at->me->done, from));
 	if (at->rc == cudaSuccess)
@@ -133,29 +139,38 @@ static void gt_ce_after(struct gt_ce *at, cudaStream_t to, cudaStream_t from)
 }
 
 /*
- * Pieces in two lanes copy to and from others in turns: side by side each
- * copy is slower than both one after the other.
+ * Pieces in two lanes copy to and from others on one stream, the caller's: side
+ * by side each copy is slower than both one after the other, and in turns on
+ * two streams each would begin later.
  */
 static void gt_ce_take_wire(struct gt_ce *at)
 {
-	if (at->engine->shares_wire && at->rc == cudaSuccess)
-		gt_ce_try(at,
-			  cudaStreamWaitEvent(at->me->stream, at->me->wire, 0));
+	if (!at->engine->shares_wire)
+		return;
+	gt_ce_after(at, at->me->caller, at->me->stream);
+	at->copies = at->me->caller;
 }
 
 static void gt_ce_leave_wire(struct gt_ce *at)
 {
-	if (at->engine->shares_wire && at->rc == cudaSuccess)
-		gt_ce_try(at, cudaEventRecord(at->me->wire, at->me->stream));
+	gt_ce_after(at, at->me->stream, at->copies);
+	at->copies = at->me->stream;
 }
 
-static struct gt_kernel_grid gt_ce_side(const struct gt_ce *at)
+/* Where do kernels go beside copies?  In a lane, or on a stream for them. */
+static cudaStream_t gt_ce_beside(const struct gt_ce *at)
+{
+	return at->engine->shares_wire ? at->me->stream : at->me->side;
+}
+
+static struct gt_kernel_grid gt_ce_grid(const struct gt_ce *at,
+					cudaStream_t stream)
 {
 	return (struct gt_kernel_grid){.dtype = at->req->dtype,
 				       .op = at->req->op,
 				       .blocks = at->engine->choice.blocks,
 				       .threads = at->engine->choice.threads,
-				       .stream = at->me->side};
+				       .stream = stream};
 }
 
 /*
@@ -166,7 +181,7 @@ static void gt_ce_block_reduce(struct gt_ce *at, uint32_t to, uint64_t count,
 			       uint32_t stage)
 {
 	struct gt_direct_args args = gt_ce_args(at);
-	struct gt_kernel_grid grid = gt_ce_side(at);
+	struct gt_kernel_grid grid = gt_ce_grid(at, gt_ce_beside(at));
 
 	args.flow.to = to;
 	args.flow.count = count;
@@ -191,17 +206,6 @@ static const char *gt_ce_from(const struct gt_ce *at, uint32_t d)
 static char *gt_ce_result(const struct gt_ce *at, char *output)
 {
 	return output + at->rank * at->flow.out_stride * at->elem_bytes;
-}
-
-/* Find rank r's input in the engine's own buffers, and its output. */
-static char *gt_ce_staged_input(const struct gt_ce *at, uint32_t r)
-{
-	return gt_cuda_region_at(at->engine, GT_CUDA_DATA, at->rank, r);
-}
-
-static char *gt_ce_staged_output(const struct gt_ce *at, uint32_t r)
-{
-	return gt_ce_staged_input(at, r) + at->engine->data_bytes;
 }
 
 static char *gt_ce_to(const struct gt_ce *at, uint32_t d)
@@ -249,37 +253,46 @@ static void gt_ce_detour(struct gt_ce *at)
 }
 
 /*
- * What is staged has no gaps, as the blocks of a part of the request have in
- * the callers' buffers: find where block b of rank r's input lies.
+ * Rank r holds what others get of its input, without gaps: the blocks behind
+ * its own one, then those before it.  Find block b.
  */
-static char *gt_ce_staged_block(const struct gt_ce *at, uint32_t r, uint32_t b)
+static char *gt_ce_held_block(const struct gt_ce *at, uint32_t r, uint32_t b)
 {
-	uint64_t pitch = at->flow.in_stride ? at->flow.count : 0;
+	uint32_t n = at->flow.nranks;
+	uint64_t before = at->flow.in_stride ? (b + n - r) % n - 1 : 0;
 
-	return gt_ce_staged_input(at, r) + b * pitch * at->elem_bytes;
+	return gt_cuda_held_at(at->engine, at->rank, r) +
+	       before * at->flow.count * at->elem_bytes;
 }
 
-/* Let others find this rank's input, if they get any of it. */
-static void gt_ce_stage(struct gt_ce *at)
+/* How many blocks from d on lie one behind the other, held and in the input? */
+static uint32_t gt_ce_run(const struct gt_ce *at, uint32_t d)
 {
-	uint32_t others = at->flow.to & ~(1u << at->rank);
-	uint64_t bytes = at->flow.count * at->elem_bytes;
-	struct gt_cuda_span span =
-		gt_cuda_span_of(at->engine, at->req, at->rank, at->rank);
+	if (at->req->part_count) /* something is left out between blocks */
+		return 1;
+	return (d > at->rank ? at->flow.nranks : at->rank) - d;
+}
 
-	if (!others)
+/* Hold this rank's input for the others, if they get any of it. */
+static void gt_ce_hold(struct gt_ce *at)
+{
+	uint64_t bytes = at->flow.count * at->elem_bytes;
+	uint32_t run;
+
+	if (!(at->flow.to & ~(1u << at->rank)))
 		return;
-	if (!at->req->part_count) /* nothing is left out between blocks */
-		bytes = span.input_count * at->elem_bytes;
-	if (!at->req->part_count || !at->flow.in_stride) {
-		gt_ce_copy(at, gt_ce_staged_input(at, at->rank), at->input,
+	if (!at->flow.in_stride) {
+		gt_ce_copy(at, gt_ce_held_block(at, at->rank, 0), at->input,
 			   bytes);
 		return;
 	}
-	for (uint32_t d = 0; d < at->flow.nranks; d++)
-		if (others >> d & 1)
-			gt_ce_copy(at, gt_ce_staged_block(at, at->rank, d),
-				   gt_ce_from(at, d), bytes);
+	for (uint32_t i = 1; i < at->flow.nranks; i += run) {
+		uint32_t d = gt_ce_peer(at, i);
+
+		run = gt_ce_run(at, d);
+		gt_ce_copy(at, gt_ce_held_block(at, at->rank, d),
+			   gt_ce_from(at, d), run * bytes);
+	}
 }
 
 /* Fetch the blocks that others have for this rank, or their sums. */
@@ -288,17 +301,16 @@ static void gt_ce_pull(struct gt_ce *at, int sums)
 	const struct gt_p2p *flow = &at->flow;
 	uint64_t out = flow->out_stride * at->elem_bytes;
 
-	gt_ce_take_wire(at);
 	for (uint32_t i = 1; i < flow->nranks; i++) {
 		uint32_t s = gt_ce_peer(at, i);
-		const char *from = sums ? gt_ce_staged_output(at, s) + s * out
-					: gt_ce_staged_block(at, s, at->rank);
+		const char *from =
+			sums ? gt_cuda_held_at(at->engine, at->rank, s)
+			     : gt_ce_held_block(at, s, at->rank);
 
 		if (sums || flow->from >> s & 1)
 			gt_ce_copy(at, at->output + s * out, from,
 				   gt_p2p_count(flow, s) * at->elem_bytes);
 	}
-	gt_ce_leave_wire(at);
 }
 
 /* Send blocks to those that get them, but for their first `head` bytes. */
@@ -331,11 +343,12 @@ static void gt_ce_blocks(struct gt_ce *at)
 	int beside = head || own;
 
 	if (beside)
-		gt_ce_after(at, at->me->side, at->me->stream);
+		gt_ce_after(at, gt_ce_beside(at), at->me->stream);
 	gt_ce_barrier(at, GT_CE_BEGIN, at->me->stream);
 	if (head)
 		gt_ce_block_reduce(at, flow->to & ~own, head / at->elem_bytes,
 				   GT_CE_BEGIN);
+	gt_ce_take_wire(at);
 	if (own) /* takes no detour */
 		gt_ce_block_reduce(at, own,
 				   gt_cuda_takes_detour(at->engine, at->req)
@@ -347,8 +360,9 @@ static void gt_ce_blocks(struct gt_ce *at)
 		gt_ce_pull(at, 0);
 	else
 		gt_ce_push(at, head);
+	gt_ce_leave_wire(at);
 	if (beside)
-		gt_ce_after(at, at->me->stream, at->me->side);
+		gt_ce_after(at, at->me->stream, gt_ce_beside(at));
 }
 
 /* Send a piece of rank d's block, to be reduced there. */
@@ -364,7 +378,7 @@ static void gt_ce_reduce(struct gt_ce *at, uint32_t k)
 {
 	struct gt_direct_args args = gt_ce_args(at);
 	struct gt_ce_piece piece = gt_ce_piece_of(at, at->rank, k);
-	struct gt_kernel_grid grid = gt_ce_side(at);
+	struct gt_kernel_grid grid = gt_ce_grid(at, gt_ce_beside(at));
 
 	for (uint32_t s = 0; s < at->flow.nranks; s++)
 		args.input[s] =
@@ -372,17 +386,18 @@ static void gt_ce_reduce(struct gt_ce *at, uint32_t k)
 				       : gt_ce_scratch(at, at->rank, s)) +
 			piece.begin;
 	args.output[at->rank] = gt_ce_result(at, at->output) + piece.begin;
+	/* A sum takes the place of a part that is read for it, to be fetched.
+	 */
 	if (gt_cuda_pulls(at->engine) && at->flow.flags & GT_P2P_SPREAD)
-		args.also =
-			gt_ce_result(at, gt_ce_staged_output(at, at->rank)) +
-			piece.begin;
+		args.also = gt_cuda_held_at(at->engine, at->rank, at->rank) +
+			    piece.begin;
 	args.flow.flags = GT_P2P_REDUCE;
 	args.flow.count = piece.bytes / at->elem_bytes;
 	args.flow.end = args.flow.in_stride = args.flow.out_stride = 0;
 	args.moves = 1;
-	gt_ce_after(at, at->me->side, at->me->stream);
+	gt_ce_after(at, grid.stream, at->me->stream);
 	if (at->engine->choice.waits_apart)
-		gt_ce_barrier(at, GT_CE_BEGIN + k, at->me->side);
+		gt_ce_barrier(at, GT_CE_BEGIN + k, grid.stream);
 	else
 		args.begin_post = args.begin_wait = GT_CE_BEGIN + k;
 	if (at->rc == cudaSuccess)
@@ -427,6 +442,8 @@ static void gt_ce_add_up(struct gt_ce *at)
 {
 	uint32_t n = at->engine->choice.pieces, ranks = at->flow.nranks;
 	uint32_t last = gt_ce_peer(at, ranks - 1);
+	int spreads =
+		at->flow.flags & GT_P2P_SPREAD && !gt_cuda_pulls(at->engine);
 
 	gt_ce_detour(at);
 	gt_ce_take_wire(at);
@@ -437,14 +454,15 @@ static void gt_ce_add_up(struct gt_ce *at)
 	}
 	for (uint32_t k = 0; k < n; k++) {
 		gt_ce_scatter(at, last, gt_ce_piece_of(at, last, k));
+		if (k + 1 == n)
+			gt_ce_leave_wire(at);
 		gt_ce_reduce(at, k);
-		if (at->rc == cudaSuccess)
+		if (spreads && at->rc == cudaSuccess)
 			gt_ce_try(at, cudaEventRecord(at->me->reduced[k],
-						      at->me->side));
+						      gt_ce_beside(at)));
 	}
-	gt_ce_leave_wire(at);
-	if (!(at->flow.flags & GT_P2P_SPREAD) || gt_cuda_pulls(at->engine))
-		gt_ce_after(at, at->me->stream, at->me->side);
+	if (!spreads)
+		gt_ce_after(at, at->me->stream, gt_ce_beside(at));
 }
 
 /* Bring the sums to all that get them. */
@@ -457,7 +475,9 @@ static void gt_ce_hand_out(struct gt_ce *at)
 		return;
 	}
 	gt_ce_barrier(at, GT_CE_SUMMED, at->me->stream);
+	gt_ce_take_wire(at);
 	gt_ce_pull(at, 1);
+	gt_ce_leave_wire(at);
 }
 
 static struct gt_ce gt_ce_of(const struct gt_engine *engine,
@@ -471,6 +491,7 @@ static struct gt_ce gt_ce_of(const struct gt_engine *engine,
 		.me = &engine->ranks[rank],
 		.flow = gt_cuda_p2p_of(engine, req, engine->choice.algo, rank),
 		.rank = rank,
+		.copies = engine->ranks[rank].stream,
 		.elem_bytes = gt_dtype_bytes(req->dtype),
 		.input = gt_cuda_p2p_overwrites(req) && !gt_cuda_pulls(engine)
 				 ? gt_cuda_region_at(engine, GT_CUDA_SCRATCH,
@@ -487,7 +508,7 @@ int gt_cuda_ce_begin(const struct gt_engine *engine,
 	if (at.flow.flags & GT_P2P_REDUCE)
 		gt_ce_add_up(&at);
 	else if (gt_cuda_pulls(engine))
-		gt_ce_stage(&at);
+		gt_ce_hold(&at);
 	return (int)at.rc;
 }
 
@@ -530,9 +551,6 @@ static cudaError_t gt_ce_open(struct gt_cuda_rank *me, int lanes)
 	if (rc == cudaSuccess && lanes && !me->second)
 		rc = cudaStreamCreateWithPriority(&me->second,
 						  cudaStreamNonBlocking, first);
-	if (rc == cudaSuccess && lanes && !me->wire)
-		rc = cudaEventCreateWithFlags(&me->wire,
-					      cudaEventDisableTiming);
 	if (rc == cudaSuccess && !me->done)
 		rc = cudaEventCreateWithFlags(&me->done,
 					      cudaEventDisableTiming);
@@ -598,8 +616,6 @@ void gt_cuda_ce_release(struct gt_engine *engine)
 		struct gt_cuda_rank *me = &engine->ranks[r];
 
 		cudaSetDevice(me->device);
-		if (me->wire)
-			cudaEventDestroy(me->wire);
 		if (me->done)
 			cudaEventDestroy(me->done);
 		for (int k = 0; k < GT_CUDA_CE_PIECES; k++)

@@ -60,7 +60,8 @@ static struct world {
 	uint32_t joins[RANKS];                  /* of lanes */
 	uint32_t turns[RANKS];
 	char streams[RANKS][2], events[RANKS]; /* their addresses */
-	char wire;                             /* of rank 0 */
+	char caller;                           /* of rank 0 */
+	cudaStream_t callers[RANKS], recorded[RANKS];
 } world;
 
 /* What rank 0 has put on its streams of pieces that copy engines fetch. */
@@ -86,28 +87,23 @@ static uint32_t rank_of_event(cudaEvent_t event)
 	return (uint32_t)((char *)event - world.events);
 }
 
-/* Lane 1 begins behind what is on the caller's stream, which goes on behind. */
 static cudaError_t fake_record(cudaEvent_t event, cudaStream_t on)
 {
 	uint32_t r = rank_of_event(event);
 
-	/* Behind what has come before nobody has the wire. */
-	if ((char *)event == &world.wire)
-		return !nsteps && (char *)on == &world.streams[0][0]
-			       ? cudaSuccess
-			       : cudaErrorInvalidValue;
-
-	return (char *)on == &world.streams[r][world.joins[r] % 2]
-		       ? cudaSuccess
-		       : cudaErrorInvalidValue;
+	world.recorded[r] = on;
+	return cudaSuccess;
 }
 
+/* A lane begins behind what is on the caller's stream, which goes on behind. */
 static cudaError_t fake_await(cudaStream_t on, cudaEvent_t event,
 			      unsigned int flags)
 {
 	uint32_t r = rank_of_event(event);
+	cudaStream_t begun = world.recorded[r], caller = world.callers[r];
 
-	return !flags && (char *)on == &world.streams[r][++world.joins[r] % 2]
+	world.joins[r]++;
+	return !flags && begun != on && (begun == caller) != (on == caller)
 		       ? cudaSuccess
 		       : cudaErrorInvalidValue;
 }
@@ -121,6 +117,9 @@ static uint64_t fake_scratch_bytes(const struct gt_engine *engine,
 
 	if (req->coll == GT_COLL_ALLREDUCE)
 		count /= engine->plan->nranks;
+	if (req->coll == GT_COLL_ALLTOALL && req->inplace)
+		return count * gt_dtype_bytes(req->dtype) *
+		       engine->plan->nranks;
 	return gt_coll_reduces(req->coll) && req->coll != GT_COLL_REDUCE
 		       ? count * gt_dtype_bytes(req->dtype) *
 				 (engine->plan->nranks - 1)
@@ -237,7 +236,8 @@ static void open_world(uint32_t n, uint64_t room)
 	for (uint32_t r = 0; r < n; r++) {
 		struct gt_engine *engine = &world.engine[r];
 
-		world.ranks[r].stream = (cudaStream_t)&world.streams[r][0];
+		world.ranks[r].stream = world.callers[r] =
+			(cudaStream_t)&world.streams[r][0];
 		world.ranks[r].done = (cudaEvent_t)&world.events[r];
 		world.data[r] = malloc(2 * room);
 		world.input[r] = calloc(COUNT_MOST * n, sizeof(int32_t));
@@ -439,10 +439,10 @@ static void fetch(uint32_t turn)
 		check_step(i++, 0, k);
 	}
 	assert_int_equal(i, nsteps);
-	assert_int_equal(world.joins[0], 2);
+	assert_int_equal(world.joins[0], 4); /* both lanes are the engine's */
 	assert_int_equal(engine->lane, 0);
 	assert_int_equal(engine->shares_wire, 0);
-	assert_ptr_equal(world.ranks[0].stream, &world.streams[0][0]);
+	assert_ptr_equal(world.ranks[0].stream, &world.caller);
 }
 
 /* What would fit is cut in two where that is faster, and in no more. */
@@ -453,7 +453,7 @@ static void test_halves(struct gt_engine *engine)
 		uint64_t most; /* bytes that go at once */
 	} cases[] = {
 		{GT_COLL_ALLREDUCE, (12 << 20) - 4},
-		{GT_COLL_REDUCESCATTER, (16 << 20) - 4},
+		{GT_COLL_REDUCESCATTER, (8 << 20) - 4},
 		{GT_COLL_ALLTOALL, (16 << 20) - 4},
 		{GT_COLL_ALLGATHER, 512 << 20},
 		{GT_COLL_BROADCAST, 512 << 20},
@@ -482,15 +482,16 @@ static void test_halves(struct gt_engine *engine)
 	engine->regions[GT_CUDA_SCRATCH].bytes = ROOM;
 }
 
-/* The room has inputs alone of what all fetch, and nothing of sums. */
+/* A lane holds what others fetch, or what is to be added up. */
 static void test_fetched(void **state)
 {
 	struct gt_engine *engine = &world.engine[0];
 
 	(void)state;
 	open_world(2, ROOM);
+	world.ranks[0].stream = world.callers[0] = (cudaStream_t)&world.caller;
+	world.ranks[0].side = (cudaStream_t)&world.streams[0][0];
 	world.ranks[0].second = (cudaStream_t)&world.streams[0][1];
-	world.ranks[0].wire = (cudaEvent_t)&world.wire;
 	engine->access = GT_CUDA_ACCESS_PULLED;
 	engine->choice = (struct gt_algo_choice){.protocol = GT_PROTOCOL_CE,
 						 .waits_apart = 1};
@@ -501,11 +502,18 @@ static void test_fetched(void **state)
 	world.req.coll = GT_COLL_REDUCESCATTER;
 	assert_int_equal(gt_pieces_cut(engine, &world.req), ROOM / 4);
 	world.req.coll = GT_COLL_ALLTOALL;
-	assert_true(gt_pieces_cut(engine, &world.req) < ROOM / 8);
+	assert_int_equal(gt_pieces_cut(engine, &world.req), ROOM / 4);
+	world.req.coll = GT_COLL_ALLREDUCE;
+	world.req.count = ROOM / 2;
+	assert_int_equal(gt_pieces_cut(engine, &world.req), ROOM / 2);
+	world.req.count += 2;
+	assert_true(gt_pieces_cut(engine, &world.req) < ROOM / 2);
 	test_halves(engine);
 	for (uint32_t i = 0; i < NCOLLS; i++) {
 		world.req.coll = colls[i];
 		world.req.count = COUNT_MOST - 3;
+		if (colls[i] == GT_COLL_REDUCE) /* copy engines do not */
+			continue;
 		engine->piece_count = gt_pieces_cut(engine, &world.req);
 		for (uint32_t turn = 1; turn < 6; turn++)
 			fetch(turn);
@@ -543,9 +551,35 @@ static void test_multiplied(void **state)
 	close_world();
 }
 
+/*
+ * An all-to-all of registered buffers needs room on no rank unless it is in
+ * place: then others fetch, piece by piece, what they would overwrite.
+ */
+static void test_registered(void **state)
+{
+	struct gt_exec_request req = {.coll = GT_COLL_ALLTOALL,
+				      .dtype = GT_DTYPE_INT32,
+				      .count = ROOM};
+	struct gt_engine *engine = &world.engine[0];
+
+	(void)state;
+	open_world(2, ROOM);
+	engine->choice.protocol = GT_PROTOCOL_CE;
+	engine->access = GT_CUDA_ACCESS_REGISTERED;
+	assert_int_equal(gt_cuda_pieces_prepare(engine, &req, NULL), GT_OK);
+	assert_int_equal(engine->access, GT_CUDA_ACCESS_REGISTERED);
+	assert_int_equal(engine->piece_count, req.count);
+	req.inplace = 1;
+	assert_int_equal(gt_cuda_pieces_prepare(engine, &req, NULL), GT_OK);
+	assert_int_equal(engine->access, GT_CUDA_ACCESS_PULLED);
+	assert_true(engine->piece_count * 4 <= ROOM);
+	close_world();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_registered),
 		cmocka_unit_test(test_staged),
 		cmocka_unit_test(test_lanes),
 		cmocka_unit_test(test_fetched),

@@ -71,6 +71,34 @@ static int find(enum gt_coll coll, char *input, char *output, uint64_t count)
 	return opened;
 }
 
+/*
+ * An all-to-all in place says where its input lies as well, so that a rank that
+ * is not in place differs from the others.
+ */
+static void test_in_place(void **state)
+{
+	char *at = world.memory[0][0] + 64;
+	struct gt_buffers buffers[2] = {{at, at}, {NULL, NULL}};
+	struct gt_exec_request req = {.coll = GT_COLL_ALLTOALL,
+				      .dtype = GT_DTYPE_INT8,
+				      .count = 100,
+				      .buffers = buffers};
+	struct gt_registered_place place;
+	int opened;
+
+	(void)state;
+	for (req.inplace = 0; req.inplace < 2; req.inplace++) {
+		assert_int_equal(gt_user_buffers_find(&world.engine, &req,
+						      &place, &opened, NULL),
+				 GT_OK);
+		assert_true(opened);
+		assert_int_equal(place.output.offset, 64);
+		assert_int_equal(place.input.number == GT_OFFSET_NONE,
+				 !req.inplace);
+	}
+	assert_memory_equal(&place.input, &place.output, sizeof(place.input));
+}
+
 static void test_found(void **state)
 {
 	char *in = world.memory[0][0] + 64, *out = world.memory[0][1] + 512;
@@ -110,6 +138,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_found, open_world),
+		cmocka_unit_test_setup(test_in_place, open_world),
 		cmocka_unit_test_setup(test_not_found, open_world),
 	};
 
