@@ -215,7 +215,13 @@ struct gt_engine {
 
 	/* Programs and kernels; bits are collectives or types. */
 	struct gt_arena *program_arenas[GT_NCOLLS];
-	uint8_t *row_support;   /* [coll][nselect]: row.c; 0: not known yet */
+	/*
+	 * mesh.c: a row for what only moves, through FIFOs in the host's
+	 * memory, that no plan has to name; or NULL.
+	 */
+	const struct gt_plan_select *mesh_row;
+	/* [row][coll], the last row the mesh's: row.c; 0: not known yet. */
+	uint8_t *row_support;
 	uint32_t connected;     /* bits: collectives whose FIFOs are built */
 	uint32_t loaded_dtypes; /* bits: the interpreter is loaded */
 	uint32_t p2p_dtypes;    /* bits: p2p kernels are loaded */
