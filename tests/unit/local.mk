@@ -115,6 +115,7 @@ unit_tests += \
 	%D%/exec/cuda/test_pieces \
 	%D%/exec/cuda/test_places \
 	%D%/exec/cuda/test_registration \
+	%D%/exec/cuda/test_sendrecv \
 	%D%/exec/cuda/test_staged_choice
 tests_unit_exec_cuda_test_demand_SOURCES = \
 	%D%/exec/cuda/test_demand.c %D%/exec/cuda/interp_world.h

@@ -98,6 +98,8 @@ struct gt_cuda_rank {
 					     device */
 	struct gt_cuda_tracing *tracing;  /* NULL: nothing is traced */
 	struct gt_pair_counters *message_counts; /* on the device; or NULL */
+	/* Messages sent to itself that it has yet to receive, or negative. */
+	int64_t own_messages;
 	cudaStream_t side;   /* beside copy engines: it reduces, keeps the own
 			      block and moves heads */
 	cudaStream_t second; /* lane 1's; NULL: there are no lanes */
