@@ -144,8 +144,13 @@ static int gt_launch_enqueue(struct gtopo_comm *comm, uint32_t n, int *refused,
 			continue;
 		rc = comm->ops->algo_choice(comm->engine, req, &choice, err);
 		*refused = rc == GT_EINPUT;
-		/* Flows are the engine's own; the plan's programs are not. */
-		if (!rc && choice.protocol == GT_PROTOCOL_SIMPLE)
+		/*
+		 * Flows and meshes are the engine's own, the plan's programs
+		 * are not.
+		 */
+		if (!rc && choice.protocol == GT_PROTOCOL_SIMPLE &&
+		    !gt_algo_fits_shape((enum gt_algo)choice.algo,
+					GT_SHAPE_MESH))
 			rc = gt_launch_verify(comm, req, refused, err);
 		comm->taken = *req;
 		comm->has_taken = !rc;

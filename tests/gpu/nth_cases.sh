@@ -51,7 +51,8 @@ calls() { # PLAN OPTION...
 	exit 99
 for plan in all ring; do
 	for way in "" --graph --best --overlap "--p2p off" "--coll all -e 64K" \
-		"--p2p off --coll all -e 64K"; do
+		"--p2p off --coll all -e 64K" \
+		"--p2p off --best --coll all -b 1M"; do
 		# shellcheck disable=SC2086
 		calls $plan $way
 	done

@@ -99,6 +99,10 @@ staged_rows() { # RANKS PLAN [OPTION...]
 			0 "$gtopo" run --device cuda --plan "$2" --p2p off \
 			-e 16M -f 16 -n 2 -w 1 "${@:3}" $way
 	done
+	words='[1-9][0-9]* operations .* 0 elements wrong'
+	check 30 "no peer access: random operations of $1, all collectives" 0 \
+		"$gtopo" run --device cuda --plan "$2" --p2p off -e 8M \
+		--soak 15s --best --coll all "${@:3}"
 }
 
 # Ranks that share GPUs; of 8 on one there are too few queues for copy engines.

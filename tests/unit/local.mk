@@ -111,10 +111,16 @@ unit_tests += \
 	%D%/exec/cuda/test_invariant \
 	%D%/exec/cuda/test_ledger \
 	%D%/exec/cuda/test_max_blocks \
+	%D%/exec/cuda/test_mesh \
 	%D%/exec/cuda/test_pieces \
 	%D%/exec/cuda/test_places \
 	%D%/exec/cuda/test_registration \
+	%D%/exec/cuda/test_sendrecv \
 	%D%/exec/cuda/test_staged_choice
+tests_unit_exec_cuda_test_demand_SOURCES = \
+	%D%/exec/cuda/test_demand.c %D%/exec/cuda/interp_world.h
+tests_unit_exec_cuda_test_mesh_SOURCES = \
+	%D%/exec/cuda/test_mesh.c %D%/exec/cuda/interp_world.h
 tests_unit_exec_cuda_p2p_test_copy_engine_SOURCES = \
 	%D%/exec/cuda/p2p/test_copy_engine.c \
 	%D%/exec/cuda/p2p/streams.c %D%/exec/cuda/p2p/streams.h

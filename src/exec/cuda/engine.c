@@ -198,6 +198,8 @@ static int gt_engine_setup(struct gt_engine *engine, struct gt_err *err)
 		rc = gt_process_group_link(&engine->group, engine->reachable,
 					   err);
 	if (!rc)
+		rc = gt_cuda_mesh_open(engine, err);
+	if (!rc)
 		rc = gt_cuda_sizes_choose(engine, err);
 	if (!rc)
 		rc = gt_host_state_open(engine, err);
@@ -244,7 +246,8 @@ static int gt_cuda_open(const struct gt_engine_config *config,
 			gt_arena_array(made->arena, config->plan->nchannels,
 				       sizeof(*made->channels));
 		made->row_support = gt_arena_array(
-			made->arena, (size_t)GT_NCOLLS * config->plan->nselect,
+			made->arena,
+			((size_t)config->plan->nselect + 1) * GT_NCOLLS,
 			sizeof(*made->row_support));
 	}
 	if (!made->ranks || !made->channels || !made->row_support)

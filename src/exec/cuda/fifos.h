@@ -9,8 +9,24 @@
 #include "exec/cuda/device/state.h"
 
 /*
+ * mesh.c: where GPUs do not reach each other, give the engine's copy of the
+ * plan one more channel, and the row that uses it.
+ */
+int gt_cuda_mesh_open(struct gt_engine *engine, struct gt_err *err);
+
+/*
  * row.c: which row of the plan serves a request, and whether GPUs can run it.
  */
+
+/*
+ * The rows that there are: the plan's, and perhaps behind them that of the
+ * engine's own mesh, which serves what no other one does.
+ */
+uint32_t gt_cuda_nrows(const struct gt_engine *engine);
+const struct gt_plan_select *gt_cuda_row(const struct gt_engine *engine,
+					 uint32_t i);
+int gt_cuda_row_serves(const struct gt_engine *engine,
+		       const struct gt_plan_select *row, enum gt_coll coll);
 
 /* How many blocks may a row have at a time? */
 uint32_t gt_cuda_row_blocks(const struct gt_engine *engine,

@@ -16,6 +16,7 @@ gtopo_core_sources += \
 	%D%/group.c \
 	%D%/ledger.c \
 	%D%/ledger.h \
+	%D%/mesh.c \
 	%D%/pieces.c \
 	%D%/program.c \
 	%D%/proxy.c \

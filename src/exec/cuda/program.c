@@ -39,15 +39,14 @@ static const struct gt_plan_select *gt_program_row(
 	const struct gt_engine *engine, enum gt_coll coll, uint32_t c,
 	uint32_t *workers)
 {
-	const struct gt_plan *plan = engine->plan;
 	const struct gt_plan_select *first = NULL;
 
 	*workers = 0;
-	for (uint32_t i = 0; i < plan->nselect; i++) {
-		const struct gt_plan_select *row = &plan->select[i];
+	for (uint32_t i = 0; i < gt_cuda_nrows(engine); i++) {
+		const struct gt_plan_select *row = gt_cuda_row(engine, i);
 		uint32_t n;
 
-		if (!gt_plan_row_serves(plan, row, coll) ||
+		if (!gt_cuda_row_serves(engine, row, coll) ||
 		    !gt_row_uses(engine, row, coll, c) ||
 		    !gt_cuda_row_supported(engine, row, coll, NULL))
 			continue;

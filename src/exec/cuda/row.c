@@ -176,8 +176,8 @@ int gt_cuda_row_fits(const struct gt_engine *engine,
 }
 
 /*
- * Say why GPUs cannot run a row through FIFOs.  Meshes go without FIFOs where
- * everyone reaches everyone.
+ * Say why GPUs cannot run a row through FIFOs.  A plan's meshes go without
+ * FIFOs where everyone reaches everyone.
  */
 static int gt_row_refuse(const struct gt_engine *engine,
 			 const struct gt_plan_select *row, enum gt_coll coll,
@@ -191,7 +191,8 @@ static int gt_row_refuse(const struct gt_engine *engine,
 	struct gt_program program;
 	int rc;
 
-	if (row->algo == GT_ALGO_ONE_SHOT || row->algo == GT_ALGO_TWO_SHOT)
+	if (row != engine->mesh_row &&
+	    (row->algo == GT_ALGO_ONE_SHOT || row->algo == GT_ALGO_TWO_SHOT))
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "GPUs have no FIFOs for meshes");
 	rc = gt_cuda_row_fits(engine, row, coll,
@@ -220,31 +221,67 @@ int gt_cuda_row_supported(const struct gt_engine *engine,
 			  struct gt_err *err)
 {
 	enum { UNKNOWN, NO, YES };
-	uint8_t *can =
-		&engine->row_support[(size_t)coll * engine->plan->nselect +
-				     (size_t)(row - engine->plan->select)];
+	size_t i = row == engine->mesh_row
+			   ? engine->plan->nselect
+			   : (size_t)(row - engine->plan->select);
+	uint8_t *can = &engine->row_support[i * GT_NCOLLS + coll];
 
 	if (*can == UNKNOWN || (*can == NO && err))
 		*can = gt_row_refuse(engine, row, coll, err) ? NO : YES;
 	return *can == YES;
 }
 
+uint32_t gt_cuda_nrows(const struct gt_engine *engine)
+{
+	return engine->plan->nselect + (engine->mesh_row != NULL);
+}
+
+const struct gt_plan_select *gt_cuda_row(const struct gt_engine *engine,
+					 uint32_t i)
+{
+	return i < engine->plan->nselect ? &engine->plan->select[i]
+					 : engine->mesh_row;
+}
+
+/* Has the plan no row of its own that GPUs can run through FIFOs? */
+static int gt_row_is_missing(const struct gt_engine *engine, enum gt_coll coll)
+{
+	const struct gt_plan *plan = engine->plan;
+
+	for (uint32_t i = 0; i < plan->nselect; i++)
+		if (gt_plan_row_serves(plan, &plan->select[i], coll) &&
+		    gt_cuda_row_supported(engine, &plan->select[i], coll, NULL))
+			return 0;
+	return 1;
+}
+
+int gt_cuda_row_serves(const struct gt_engine *engine,
+		       const struct gt_plan_select *row, enum gt_coll coll)
+{
+	if (row != engine->mesh_row)
+		return gt_plan_row_serves(engine->plan, row, coll);
+	return gt_coll_only_moves(coll) &&
+	       !gt_plan_blocks_differ(engine->plan, coll) &&
+	       gt_row_is_missing(engine, coll);
+}
+
 /*
  * Find the row for these bytes, of those that GPUs can run through FIFOs, or of
- * their rings alone.
+ * their rings alone, which move nothing that only moves.
  */
 static const struct gt_plan_select *gt_row_through_fifos(
 	const struct gt_engine *engine, enum gt_coll coll, uint64_t bytes,
 	int rings)
 {
-	const struct gt_plan *plan = engine->plan;
 	const struct gt_plan_select *last = NULL;
 
-	for (uint32_t i = 0; i < plan->nselect; i++) {
-		const struct gt_plan_select *row = &plan->select[i];
+	if (engine->stages_in_host && gt_coll_only_moves(coll))
+		rings = 0;
+	for (uint32_t i = 0; i < gt_cuda_nrows(engine); i++) {
+		const struct gt_plan_select *row = gt_cuda_row(engine, i);
 
 		if ((rings && row->algo != GT_ALGO_RING) ||
-		    !gt_plan_row_serves(plan, row, coll) ||
+		    !gt_cuda_row_serves(engine, row, coll) ||
 		    !gt_cuda_row_supported(engine, row, coll, NULL))
 			continue;
 		last = row;

@@ -53,8 +53,8 @@ static int gt_choose_workers(struct gt_engine *engine, struct gt_err *err)
 					  ? "max_blocks is"
 					  : "the GPU has multiprocessors for",
 				  most);
-	for (uint32_t i = 0; i < plan->nselect; i++) {
-		const struct gt_plan_select *row = &plan->select[i];
+	for (uint32_t i = 0; i < gt_cuda_nrows(engine); i++) {
+		const struct gt_plan_select *row = gt_cuda_row(engine, i);
 		uint32_t workers = gt_cuda_row_workers_most(engine, row);
 
 		if (gt_cuda_row_lanes(engine, row, row->coll) > lanes)

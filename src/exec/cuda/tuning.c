@@ -93,27 +93,32 @@ enum {
 /*
  * For GPUs that do not reach each other, whose bytes all go out to the host's
  * memory and in again: so many bytes leave a GPU as packets, counted without
- * their flags, and so many of a block go around a ring, if the plan has one.
- * Where these meet on two H200 with peer access off, in us: all-reduce of 16
- * MiB by copies 629, NCCL's ring 550, of 64 MiB 1633 and 2161; broadcast of 1
- * and 64 MiB by copies 72 and 1405, NCCL's ring 37 and 1355, reduce of 4 MiB by
- * a ring 96, of 16 MiB by copies 547; all-gather of 1 MiB by packets 41, of 4
- * and 64 MiB by copies 120 and 877, reduce-scatter of 4 and 16 MiB by a ring 93
- * and 335, of 64 MiB by copies 931; gather of 1 MiB by packets 25, of 4 MiB by
- * copies 105.
+ * their flags, more where there are no FIFOs; and so many go through FIFOs: of
+ * a block around a ring, if the plan has one, or of what only moves all that
+ * leaves a GPU.  Where these meet on two H200 with peer access off, in us:
+ * all-reduce of 16 MiB by copies 629, NCCL's ring 550, of 64 MiB 1633 and 2161;
+ * broadcast of 1 and 64 MiB by copies 72 and 1405, NCCL's ring 37 and 1355,
+ * reduce of 4 MiB by a ring 96, of 16 MiB by copies 547; all-gather of 1 MiB by
+ * packets 41, of 4 and 64 MiB by copies 120 and 877, reduce-scatter of 4 and 16
+ * MiB by a ring 93 and 335, of 64 MiB by copies 931; all-to-all of 1 MiB by
+ * packets 40.6, by FIFOs 32.6, of 16 MiB by FIFOs 310, by copies 326, of 64 MiB
+ * 1124 and 888; gather of 1 MiB by packets 23.8, by FIFOs 23.0, of 64 MiB by
+ * FIFOs 703, by copies 797, scatter the same 23.6 and 20.1, 667 and 783; send
+ * and receive of 256 KiB by packets 21.0, by FIFOs 23.6, of 4 MiB by FIFOs 169,
+ * by copies 192, of 16 MiB 614 and 572.
  */
 static const struct gt_staged_limits {
-	uint64_t packet_bytes, ring_bytes;
+	uint64_t packet_bytes, fifo_bytes, packet_only_bytes;
 } gt_staged_limits[GT_NCOLLS] = {
-	[GT_COLL_ALLREDUCE] = {384 << 10, 24 << 20},
-	[GT_COLL_ALLGATHER] = {512 << 10, 6 << 20},
-	[GT_COLL_REDUCESCATTER] = {384 << 10, 8 << 20},
-	[GT_COLL_BROADCAST] = {512 << 10, 128 << 20},
-	[GT_COLL_REDUCE] = {384 << 10, 128 << 20},
-	[GT_COLL_ALLTOALL] = {768 << 10, 0},
-	[GT_COLL_SENDRECV] = {768 << 10, 0},
-	[GT_COLL_GATHER] = {2 << 20, 0},
-	[GT_COLL_SCATTER] = {2 << 20, 0},
+	[GT_COLL_ALLREDUCE] = {384 << 10, 24 << 20, 0},
+	[GT_COLL_ALLGATHER] = {512 << 10, 6 << 20, 0},
+	[GT_COLL_REDUCESCATTER] = {384 << 10, 8 << 20, 0},
+	[GT_COLL_BROADCAST] = {512 << 10, 128 << 20, 0},
+	[GT_COLL_REDUCE] = {384 << 10, 128 << 20, 0},
+	[GT_COLL_ALLTOALL] = {288 << 10, 9 << 20, 768 << 10},
+	[GT_COLL_SENDRECV] = {320 << 10, 8 << 20, 768 << 10},
+	[GT_COLL_GATHER] = {448 << 10, 128 << 20, 2 << 20},
+	[GT_COLL_SCATTER] = {320 << 10, 128 << 20, 2 << 20},
 };
 
 enum {
@@ -368,6 +373,18 @@ static int gt_choice_ring(const struct gt_engine *engine,
 	       choice->algo == GT_ALGO_RING;
 }
 
+/* Go around a ring, or as each pair's own block where bytes only move. */
+static int gt_choice_through_host(const struct gt_engine *engine,
+				  const struct gt_exec_request *req,
+				  struct gt_algo_choice *choice)
+{
+	if (!gt_coll_only_moves(req->coll))
+		return gt_choice_ring(engine, req, choice);
+	return gt_choice_fifos(engine, req, choice) &&
+	       (choice->algo == GT_ALGO_FLOW ||
+		choice->algo == GT_ALGO_ONE_SHOT);
+}
+
 static void gt_choice_allreduce(const struct gt_engine *engine,
 				const struct gt_exec_request *req,
 				struct gt_algo_choice *choice)
@@ -428,31 +445,55 @@ static int gt_choice_try(const struct gt_engine *engine,
 	return !gt_choice_fault(engine, req, choice);
 }
 
+/* Go as packets, in one shot or two, if no more bytes leave a GPU. */
+static int gt_choice_few_packets(const struct gt_engine *engine,
+				 const struct gt_exec_request *req,
+				 uint64_t most, struct gt_algo_choice *choice)
+{
+	uint64_t bytes = gt_choice_block_bytes(engine, req, GT_ALGO_ONE_SHOT);
+	uint32_t n = engine->plan->nranks;
+	/* One shot sends everything to everybody, two shots twice a part. */
+	uint64_t one = bytes * (n - 1);
+
+	*choice = (struct gt_algo_choice){.algo = GT_ALGO_ONE_SHOT,
+					  .protocol = GT_PROTOCOL_LL};
+	if (req->coll == GT_COLL_ALLREDUCE &&
+	    one - one * 2 / n > GT_STAGED_TRIP_BYTES) {
+		choice->algo = GT_ALGO_TWO_SHOT;
+		one = one * 2 / n;
+	}
+	return one <= most && gt_cuda_p2p_fits(engine, req, choice);
+}
+
+/* How many bytes of FIFOs' limit has a request? */
+static uint64_t gt_choice_fifo_bytes(const struct gt_engine *engine,
+				     const struct gt_exec_request *req)
+{
+	uint64_t bytes = gt_choice_block_bytes(engine, req, GT_ALGO_ONE_SHOT);
+
+	return gt_coll_only_moves(req->coll) && req->coll != GT_COLL_SENDRECV
+		       ? bytes * (engine->plan->nranks - 1)
+		       : bytes;
+}
+
 /*
- * Choose for GPUs that do not reach each other: packets, a ring in between, and
+ * Choose for GPUs that do not reach each other: packets, FIFOs in between, and
  * copy engines for the rest; packets in parts where nothing else can.
  */
 static void gt_choice_staged(const struct gt_engine *engine,
 			     const struct gt_exec_request *req,
 			     struct gt_algo_choice *choice)
 {
-	uint64_t bytes = gt_choice_block_bytes(engine, req, GT_ALGO_ONE_SHOT);
-	uint32_t n = engine->plan->nranks;
-	int sums = req->coll == GT_COLL_ALLREDUCE;
-	enum gt_algo two = sums ? GT_ALGO_TWO_SHOT : GT_ALGO_ONE_SHOT;
-	/* One shot sends everything to everybody, two shots twice a part. */
-	uint64_t one = bytes * (n - 1);
 	struct gt_staged_limits most = gt_staged_limits[req->coll];
+	enum gt_algo two = req->coll == GT_COLL_ALLREDUCE ? GT_ALGO_TWO_SHOT
+							  : GT_ALGO_ONE_SHOT;
 
-	*choice = (struct gt_algo_choice){.algo = GT_ALGO_ONE_SHOT,
-					  .protocol = GT_PROTOCOL_LL};
-	if (sums && one - one * 2 / n > GT_STAGED_TRIP_BYTES) {
-		choice->algo = GT_ALGO_TWO_SHOT;
-		one = one * 2 / n;
-	}
-	if (one <= most.packet_bytes && gt_cuda_p2p_fits(engine, req, choice))
+	if (gt_choice_few_packets(engine, req, most.packet_bytes, choice))
 		return;
-	if (bytes <= most.ring_bytes && gt_choice_ring(engine, req, choice))
+	if (gt_choice_fifo_bytes(engine, req) <= most.fifo_bytes &&
+	    gt_choice_through_host(engine, req, choice))
+		return;
+	if (gt_choice_few_packets(engine, req, most.packet_only_bytes, choice))
 		return;
 	if (!gt_choice_try(engine, req, two, GT_PROTOCOL_CE, choice))
 		gt_choice_try(engine, req, two, GT_PROTOCOL_LL, choice);
@@ -594,7 +635,7 @@ int gt_cuda_may_use_fifos(const struct gt_engine *engine, enum gt_coll coll)
 	if (!engine->all_peers_reachable || engine->plan->nranks > GT_P2P_RANKS)
 		return 1;
 	/* What is too large for packets may go so, whatever is asked for. */
-	if (engine->stages_in_host && gt_staged_limits[coll].ring_bytes)
+	if (engine->stages_in_host)
 		return 1;
 	if (!engine->config.best)
 		return !engine->config.overlap ||

@@ -252,12 +252,13 @@ static void gt_mesh_reduce_to_root(struct gt_mesh_lowering *mesh, int two_shot)
 
 /*
  * Everything is sent before anything is taken: should input and output be one
- * buffer, each block is gone before another takes its place.
+ * buffer, each block is gone before another takes its place.  The own block is
+ * copied while the others' are on their way.
  */
 static void gt_mesh_alltoall(struct gt_mesh_lowering *mesh)
 {
-	gt_mesh_copy(mesh, mesh->rank);
 	gt_mesh_scatter(mesh);
+	gt_mesh_copy(mesh, mesh->rank);
 	for (uint32_t i = mesh->n - 1; i-- > 0;)
 		gt_mesh_recv(mesh, gt_mesh_peer(mesh, i),
 			     gt_mesh_peer(mesh, i));

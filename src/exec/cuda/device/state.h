@@ -98,6 +98,8 @@ struct gt_cuda_rank {
 					     device */
 	struct gt_cuda_tracing *tracing;  /* NULL: nothing is traced */
 	struct gt_pair_counters *message_counts; /* on the device; or NULL */
+	/* Messages sent to itself that it has yet to receive, or negative. */
+	int64_t own_messages;
 	cudaStream_t side;   /* beside copy engines: it reduces, keeps the own
 			      block and moves heads; or it is lane 0's */
 	cudaStream_t second; /* lane 1's; NULL: there are no lanes */
@@ -215,7 +217,13 @@ struct gt_engine {
 
 	/* Programs and kernels; bits are collectives or types. */
 	struct gt_arena *program_arenas[GT_NCOLLS];
-	uint8_t *row_support;   /* [coll][nselect]: row.c; 0: not known yet */
+	/*
+	 * mesh.c: a row for what only moves, through FIFOs in the host's
+	 * memory, that no plan has to name; or NULL.
+	 */
+	const struct gt_plan_select *mesh_row;
+	/* [row][coll], the last row the mesh's: row.c; 0: not known yet. */
+	uint8_t *row_support;
 	uint32_t connected;     /* bits: collectives whose FIFOs are built */
 	uint32_t loaded_dtypes; /* bits: the interpreter is loaded */
 	uint32_t p2p_dtypes;    /* bits: p2p kernels are loaded */
