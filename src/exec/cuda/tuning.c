@@ -78,12 +78,9 @@ enum {
 	GT_CHOICE_CE_BYTES = 192 << 20,
 	GT_CHOICE_CE_BLOCK_BYTES = 96 << 20,
 	/*
-	 * Beside a program that computes copy engines, which need no
-	 * multiprocessor, take over as soon as what they move lasts as long as
-	 * their start.  REASONED, not measured: packets, counted as what leaves
-	 * a GPU.  8 blocks of 1024 threads store 352 GB/s to another GPU; 1 MiB
-	 * by copies or by a kernel between barriers took two H100 18 to 37 us,
-	 * NCCL, which waits in 24 blocks, 14 to 16.
+	 * Beside a program copy engines, which need no multiprocessor, take
+	 * over as soon as what they move lasts as long as their start; packets
+	 * are counted as what leaves a GPU (K56).
 	 */
 	GT_CHOICE_OVERLAP_PACKET_BYTES = 2 << 20,
 	GT_CHOICE_OVERLAP_CE_BYTES = 1 << 20,     /* of all blocks */
@@ -95,17 +92,9 @@ enum {
  * memory and in again: so many bytes leave a GPU as packets, counted without
  * their flags, more where there are no FIFOs; and so many go through FIFOs: of
  * a block around a ring, if the plan has one, or of what only moves all that
- * leaves a GPU.  Where these meet on two H200 with peer access off, in us:
- * all-reduce of 16 MiB by copies 629, NCCL's ring 550, of 64 MiB 1633 and 2161;
- * broadcast of 1 and 64 MiB by copies 72 and 1405, NCCL's ring 37 and 1355,
- * reduce of 4 MiB by a ring 96, of 16 MiB by copies 547; all-gather of 1 MiB by
- * packets 41, of 4 and 64 MiB by copies 120 and 877, reduce-scatter of 4 and 16
- * MiB by a ring 93 and 335, of 64 MiB by copies 931; all-to-all of 1 MiB by
- * packets 40.6, by FIFOs 32.6, of 16 MiB by FIFOs 310, by copies 326, of 64 MiB
- * 1124 and 888; gather of 1 MiB by packets 23.8, by FIFOs 23.0, of 64 MiB by
- * FIFOs 703, by copies 797, scatter the same 23.6 and 20.1, 667 and 783; send
- * and receive of 256 KiB by packets 21.0, by FIFOs 23.6, of 4 MiB by FIFOs 169,
- * by copies 192, of 16 MiB 614 and 572.
+ * leaves a GPU.  Where these meet on two H200 with peer access off is in K51,
+ * K52 and K57 of docs/measurements; all-to-all of 16 MiB for one takes 310 us
+ * through FIFOs and 326 by copies, of 64 MiB 1124 and 888.
  */
 static const struct gt_staged_limits {
 	uint64_t packet_bytes, fifo_bytes, packet_only_bytes;
