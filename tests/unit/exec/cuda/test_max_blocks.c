@@ -79,17 +79,41 @@ static void test_packets(void **state)
 		uint32_t warps;
 
 		world.engine.config.max_blocks = limit;
-		choice = choose(GT_COLL_ALLREDUCE, 64 << 10);
+		choice = choose(GT_COLL_ALLREDUCE, 32 << 10);
 		assert_int_equal(choice.protocol, GT_PROTOCOL_LL128);
 		assert_int_equal(choice.max_blocks, limit ? limit : PROCESSORS);
 		if (limit)
 			assert_in_range(choice.blocks, 1, limit);
-		/* As few rounds of 274 chunks as with all warps. */
+		/* As few rounds of 137 chunks as with all warps. */
 		warps = choice.blocks * choice.threads / 32;
 		if (limit)
-			assert_int_equal(273 / warps,
-					 273 / (limit * GT_PACKET_WARPS));
+			assert_int_equal(136 / warps,
+					 136 / (limit * GT_PACKET_WARPS));
 		assert_in_range(choice.threads, 32, GT_PACKET_THREADS);
+	}
+}
+
+/* A few blocks carry less as packets than all that fits into mailboxes. */
+static void test_packets_pay(void **state)
+{
+	static const struct {
+		uint32_t limit;
+		uint64_t kib; /* of an all-gather's block */
+		enum gt_protocol protocol;
+	} cases[] = {
+		{1, 128, GT_PROTOCOL_LL128},   {1, 132, GT_PROTOCOL_DIRECT},
+		{8, 1024, GT_PROTOCOL_LL128},  {8, 1028, GT_PROTOCOL_DIRECT},
+		{16, 2048, GT_PROTOCOL_LL128}, {0, 2048, GT_PROTOCOL_LL128},
+	};
+
+	(void)state;
+	open_world(GT_ALGO_RING, GT_SHAPE_RING);
+	world.engine.config.best = 1;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		world.engine.config.max_blocks = cases[i].limit;
+		assert_int_equal(
+			choose(GT_COLL_ALLGATHER, cases[i].kib << 8).protocol,
+			cases[i].protocol);
 	}
 }
 
@@ -325,6 +349,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_packets),
+		cmocka_unit_test(test_packets_pay),
 		cmocka_unit_test(test_least_holds),
 		cmocka_unit_test(test_beside_products),
 		cmocka_unit_test(test_no_detour),
