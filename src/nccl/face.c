@@ -150,8 +150,8 @@ static void *gt_face_close(void *arg)
 		if (atomic_load(&face->orders[i].event))
 			face->cuda->event_free(
 				atomic_load(&face->orders[i].event));
-	if (face->join)
-		face->cuda->event_free(face->join);
+	if (atomic_load(&face->join))
+		face->cuda->event_free(atomic_load(&face->join));
 	pthread_cond_destroy(&face->changed);
 	pthread_mutex_destroy(&face->mutex);
 	free(face->premuls);

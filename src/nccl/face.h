@@ -41,6 +41,7 @@ struct gt_face_order {
 	 */
 	void *_Atomic event;
 	unsigned long long capture;
+	void *node; /* of that capture's graph: see gt_cuda.graph_record */
 };
 
 struct gt_face {
@@ -67,9 +68,13 @@ struct gt_face {
 	uint64_t nsplits, nsplit_done; /* begun, and through their round */
 	struct gt_face *child;  /* a split that is under way; not a reference */
 	struct gt_face *sister; /* the next one of the same parent */
-	struct gt_face_order
-		orders[2]; /* of operations at once, and captured */
-	void *join;        /* for streams of one group */
+	/*
+	 * Of operations at once, whose event graphs wait for and record as
+	 * well, and of those of one capture among each other.
+	 */
+	struct gt_face_order orders[2];
+	int has_graphs;     /* that do so */
+	void *_Atomic join; /* for streams of one group */
 	struct gt_face_premul *premuls;
 	uint32_t npremuls, premul_room;
 };
