@@ -42,6 +42,8 @@ struct gt_team_seat {
 	/* What all that come in have known before. */
 	struct gt_secret known;
 	const _Atomic int *parent_end; /* NULL: it has no parent */
+	uint32_t maker;                /* as that of a struct gt_uid_visit */
+	int maker_fd;
 };
 
 static void gt_team_config(struct gt_team *team, const _Atomic int *stop,
@@ -143,6 +145,8 @@ static int gt_team_open(const struct gt_team_seat *seat,
 	config.has_door = 1;
 	config.listen_fd = seat->listen_fd;
 	config.origin_end = seat->parent_end;
+	config.herald = seat->maker;
+	config.herald_fd = seat->maker_fd;
 	if (team->size > 1)
 		rc = gt_door_find(&seat->door, &seat->known, &config, err);
 	else if (seat->listen_fd >= 0)
@@ -178,6 +182,8 @@ int gt_team_meet(const gt_nccl_id *id, uint32_t rank, uint32_t size,
 	else
 		rc = gt_uid_meet(id, &visit, &seat.door, err);
 	if (!rc) {
+		seat.maker = rank ? 0 : visit.maker;
+		seat.maker_fd = visit.wire.fd;
 		rc = gt_team_open(&seat, me, stop, team, err);
 		gt_uid_leave(&visit, !rc);
 	} else if (seat.listen_fd >= 0) {

@@ -30,6 +30,11 @@ struct gt_uid_visit {
 	uint32_t rank, size;
 	const _Atomic int *stop;
 	struct gt_wire wire; /* from _meet() until _leave() */
+	/*
+	 * Rank 0: the one whose process made the id, and ends the wire with
+	 * itself; 0: there is none.
+	 */
+	uint32_t maker;
 };
 
 /*

@@ -70,6 +70,35 @@ static void fork_all(struct process *all, int n, process_body *body)
 	}
 }
 
+/* Memory of all processes that are forked from now on. */
+static void *share(size_t bytes)
+{
+	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	IS(memory != MAP_FAILED);
+	return memory;
+}
+
+static void die(void)
+{
+	kill(getpid(), SIGKILL);
+}
+
+/* How many words this process says before it dies, by this one's count. */
+static _Atomic int words_left;
+
+__attribute__((visibility("default"))) ssize_t send(int fd, const void *bytes,
+						    size_t len, int flags)
+{
+	if (words_left && !--words_left)
+		die();
+	return syscall(SYS_sendto, fd, bytes, len, flags, NULL, 0);
+}
+
+/* At which of its words the process dies that makes the id; 0: at none. */
+static int maker_words;
+
 /*
  * The id is made by a process that has no rank, as servers of rendezvous do.
  * `killed` is the process that will kill itself, or -1.
@@ -81,14 +110,13 @@ static void run_all(int n, int killed, process_body *body)
 	int status;
 	pid_t maker;
 
-	arrivals = mmap(NULL, sizeof(*arrivals), PROT_READ | PROT_WRITE,
-			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	IS(arrivals != MAP_FAILED);
+	arrivals = share(sizeof(*arrivals));
 	fork_all(all, n, body);
 	maker = fork();
 	if (!maker) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		OK(ncclGetUniqueId(&id));
+		words_left = maker_words;
 		for (int p = 0; p < n; p++)
 			IS(write(all[p].door, &id, sizeof(id)) == sizeof(id));
 		pause();
@@ -191,11 +219,6 @@ static void case_hosts(void **state)
 {
 	(void)state;
 	run_all(3, -1, body_hosts);
-}
-
-static void die(void)
-{
-	kill(getpid(), SIGKILL);
 }
 
 /* Everybody else is told that a rank is gone, within the time that takes. */
@@ -341,6 +364,40 @@ static void body_dies_on_its_way(int p, int n, const id_t128 *id)
 	sim_use_device(p);
 	dies_on_its_way = p == 1;
 	IS(ncclCommInitRank(&comm, n, *id, p) != SUCCESS);
+	IS(!comm);
+	IS(strstr(ncclGetLastError(NULL), "process 1: it has gone on its way"));
+}
+
+/* Who has made the id dies at any word: nobody waits for long, or is silent. */
+static void body_maker_dies_at_a_word(int p, int n, const id_t128 *id)
+{
+	void *comm = NULL;
+
+	alarm(CHILD_S);
+	sim_use_device(p);
+	if (ncclCommInitRank(&comm, n, *id, p)) {
+		IS(!comm && *ncclGetLastError(NULL));
+		return;
+	}
+	gate(n);
+	meet(comm, n);
+	OK(ncclCommDestroy(comm));
+}
+
+static id_t128 *shared_id;
+
+/* Process 1, which has rank 1, has made the id that all use. */
+static void body_maker_dies_on_its_way(int p, int n, const id_t128 *other)
+{
+	void *comm;
+
+	(void)other;
+	sim_use_device(p);
+	if (p == 1)
+		OK(ncclGetUniqueId(shared_id));
+	gate(n);
+	dies_on_its_way = p == 1;
+	IS(ncclCommInitRank(&comm, n, *shared_id, p) != SUCCESS);
 	IS(!comm);
 	IS(strstr(ncclGetLastError(NULL), "process 1: it has gone on its way"));
 }
@@ -551,9 +608,7 @@ static void case_killed_idle(void **state)
 static void case_killed_with_child(void **state)
 {
 	(void)state;
-	heard = mmap(NULL, sizeof(*heard), PROT_READ | PROT_WRITE,
-		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	IS(heard != MAP_FAILED);
+	heard = share(sizeof(*heard));
 	run_all(3, 1, body_dies_with_child);
 	munmap((void *)heard, sizeof(*heard));
 }
@@ -568,6 +623,23 @@ static void case_killed_on_its_way(void **state)
 {
 	(void)state;
 	run_all(3, 1, body_dies_on_its_way);
+}
+
+static void case_maker_killed_on_its_way(void **state)
+{
+	(void)state;
+	shared_id = share(sizeof(*shared_id));
+	run_all(3, 1, body_maker_dies_on_its_way);
+	munmap(shared_id, sizeof(*shared_id));
+}
+
+/* It greets each rank, proves itself to it and answers it: nine words. */
+static void case_maker_killed_at_a_word(void **state)
+{
+	(void)state;
+	for (maker_words = 1; maker_words <= 10; maker_words++)
+		run_all(3, -1, body_maker_dies_at_a_word);
+	maker_words = 0;
 }
 
 static void case_killed_in_split(void **state)
@@ -586,6 +658,8 @@ int main(void)
 		cmocka_unit_test(case_killed_with_child),
 		cmocka_unit_test(case_killed_in_init),
 		cmocka_unit_test(case_killed_on_its_way),
+		cmocka_unit_test(case_maker_killed_on_its_way),
+		cmocka_unit_test(case_maker_killed_at_a_word),
 		cmocka_unit_test(case_killed_in_split),
 		cmocka_unit_test(case_goes_on),
 		cmocka_unit_test(case_many_go_on),
