@@ -32,6 +32,12 @@ struct gt_face_premul {
 	struct gt_scalar scalar;
 };
 
+/* An id for ranks that are to come to those of a communicator. */
+struct gt_face_invitation {
+	int is_open; /* it was made, and nobody has used it */
+	gt_nccl_id id, told;
+};
+
 /* Where the last operation is that the next one has to follow. */
 struct gt_face_order {
 	void *stream;
@@ -75,6 +81,7 @@ struct gt_face {
 	struct gt_face_order orders[2];
 	int has_graphs;     /* that do so */
 	void *_Atomic join; /* for streams of one group */
+	struct gt_face_invitation invitation;
 	struct gt_face_premul *premuls;
 	uint32_t npremuls, premul_room;
 };

@@ -6,6 +6,7 @@
 
 #include <poll.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/err.h"
@@ -17,7 +18,25 @@
 /* Who made the id listens before it tells it, so this is long. */
 static const int64_t gt_uid_connect_ns = 20000000000;
 
-int gt_uid_new(gt_nccl_id *id, struct gt_err *err)
+int gt_uid_understand(const gt_nccl_id *told, const struct gt_secret *known,
+		      gt_nccl_id *id, struct gt_err *err)
+{
+	struct gt_world_config config;
+	struct gt_uid_card card;
+	int rc;
+
+	memcpy(&card, told->bytes, sizeof(card));
+	rc = gt_door_find(&card.door, known, &config, err);
+	if (!rc)
+		memcpy(card.door.secret, config.secret.bytes,
+		       sizeof(card.door.secret));
+	gt_secret_wipe(&config.secret);
+	memcpy(id->bytes, &card, sizeof(card));
+	return rc;
+}
+
+int gt_uid_invite(const struct gt_secret *known, gt_nccl_id *id,
+		  gt_nccl_id *told, struct gt_err *err)
 {
 	struct gt_uid_card card;
 	int fd, rc;
@@ -25,11 +44,21 @@ int gt_uid_new(gt_nccl_id *id, struct gt_err *err)
 	gt_close_on_fork_begin();
 	gt_uid_card_init(&card);
 	rc = gt_door_open(&card.door, &fd, err);
-	if (!rc)
-		rc = gt_uid_root_start(&card.door, fd, err);
-	if (!rc)
-		memcpy(id->bytes, &card, sizeof(card));
-	return rc;
+	if (rc)
+		return rc;
+	memcpy(told->bytes, &card, sizeof(card));
+	rc = gt_uid_understand(told, known, id, err);
+	if (rc) {
+		close(fd);
+		return rc;
+	}
+	memcpy(&card, id->bytes, sizeof(card));
+	return gt_uid_root_start(&card.door, fd, err);
+}
+
+int gt_uid_new(gt_nccl_id *id, struct gt_err *err)
+{
+	return gt_uid_invite(NULL, id, id, err);
 }
 
 /* The frame that came, once there is one; 0: not yet. */
@@ -69,6 +98,10 @@ static int gt_uid_wait(struct gt_uid_visit *visit, struct gt_door *door,
 			return rc;
 		if (atomic_load(visit->stop))
 			return gt_err_set(err, GT_ESYS, NULL, "aborted");
+		if (visit->origin_end && atomic_load(visit->origin_end))
+			return gt_err_set(err, GT_ENO, NULL,
+					  "a process is gone before it has "
+					  "come");
 		poll(&poll_in, 1, GT_UID_LOOK_MS);
 	}
 }

@@ -76,6 +76,7 @@ int ncclCommWindowRegister(void *comm, void *buffer, size_t bytes,
 			   void **window, int flags);
 int ncclMemAlloc(void **memory, size_t bytes);
 int ncclMemFree(void *memory);
+int ncclCommGetUniqueId(void *comm, id_t128 *id);
 int ncclCommGrow(void *comm, int size, const id_t128 *id, int rank, void **made,
 		 void *config);
 int ncclCommRevoke(void *comm, int flags);

@@ -7,6 +7,7 @@ unit_tests += \
 	%D%/test_failing \
 	%D%/test_faults \
 	%D%/test_groups \
+	%D%/test_grow \
 	%D%/test_interleave \
 	%D%/test_plan \
 	%D%/test_processes \
@@ -29,6 +30,9 @@ unit_tests += \
 %C%_test_groups_SOURCES = %D%/test_groups.c $(nccl_simulated)
 %C%_test_groups_LDADD = $(nccl_ldadd)
 %C%_test_groups_LDFLAGS = $(nccl_ldflags)
+%C%_test_grow_SOURCES = %D%/test_grow.c $(nccl_simulated)
+%C%_test_grow_LDADD = $(nccl_ldadd)
+%C%_test_grow_LDFLAGS = $(nccl_ldflags)
 %C%_test_interleave_SOURCES = %D%/test_interleave.c $(nccl_simulated)
 %C%_test_interleave_LDADD = $(nccl_ldadd)
 %C%_test_interleave_LDFLAGS = $(nccl_ldflags)
