@@ -9,9 +9,6 @@
 
 enum { RANKS = 2, COUNT = 5 };
 
-int ncclCommWindowDeregister(void *comm, void *window);
-int ncclCommQueryProperties(void *comm, void *properties);
-
 /* ncclCommProperties_t of 2.29, whose numbers are what a client set. */
 struct properties {
 	size_t size;

@@ -479,15 +479,6 @@ static void case_many(void **state)
 	sim_stream_free(stream);
 }
 
-static int poll_state(void *comm)
-{
-	int state = PROGRESS;
-
-	while (state == PROGRESS)
-		OK(ncclCommGetAsyncError(comm, &state));
-	return state;
-}
-
 /* Communicators that do not block: one thread makes all ranks, and polls. */
 static void case_nonblocking(void **state)
 {
@@ -514,7 +505,7 @@ static void case_nonblocking(void **state)
 		}
 	}
 	for (int r = 0; r < RANKS; r++)
-		IS(poll_state(comms[r]) == SUCCESS);
+		IS(client_await(comms[r]) == SUCCESS);
 	OK(ncclCommInitRank(&blocking, 1, other, 0));
 	OK(ncclGroupStart());
 	OK(ncclAllReduce(&one, &out, 1, INT32, SUM, comms[0], NULL));

@@ -80,7 +80,7 @@ static void case_grow(void **state)
 /* One thread has all of them, in groups: 1 becomes 2, and 2 become 4. */
 static void case_doubled(void **state)
 {
-	void *comms[4] = {NULL}, *next[4], *streams[4];
+	void *comms[4] = {NULL}, *next[4] = {NULL}, *streams[4];
 	int in = 1, out[4];
 	id_t128 id;
 
@@ -112,6 +112,49 @@ static void case_doubled(void **state)
 		OK(ncclCommDestroy(comms[r]));
 		sim_stream_free(streams[r]);
 	}
+	sim_use_device(0);
+}
+
+/*
+ * Where it does not block, one thread grows all ranks and then shrinks them
+ * again, without a group.
+ */
+static void case_in_progress(void **state)
+{
+	struct client_config config = client_config(24, 21400);
+	void *comms[2], *grown[3], *shrunk[2];
+	int last = 2;
+	id_t128 id;
+
+	(void)state;
+	config.numbers[0] = 0;
+	OK(ncclGetUniqueId(&id));
+	for (int r = 0; r < 2; r++) {
+		sim_use_device(r);
+		WANT(PROGRESS,
+		     ncclCommInitRankConfig(&comms[r], 2, id, r, &config));
+	}
+	for (int r = 0; r < 2; r++)
+		IS(client_await(comms[r]) == SUCCESS);
+	OK(ncclCommGetUniqueId(comms[0], &id));
+	for (int r = 0; r < 3; r++) {
+		sim_use_device(r);
+		WANT(PROGRESS, ncclCommGrow(r < 2 ? comms[r] : NULL, 3,
+					    r < 2 ? NULL : &id, r < 2 ? -1 : r,
+					    &grown[r], r < 2 ? NULL : &config));
+	}
+	for (int r = 0; r < 3; r++)
+		IS(client_await(r < 2 ? comms[r] : grown[2]) == SUCCESS);
+	for (int r = 0; r < 2; r++)
+		WANT(PROGRESS,
+		     ncclCommShrink(grown[r], &last, 1, &shrunk[r], NULL, 0));
+	for (int r = 0; r < 2; r++) {
+		IS(client_await(grown[r]) == SUCCESS && shrunk[r]);
+		OK(ncclCommDestroy(shrunk[r]));
+		OK(ncclCommDestroy(grown[r]));
+		OK(ncclCommDestroy(comms[r]));
+	}
+	OK(ncclCommDestroy(grown[2]));
 	sim_use_device(0);
 }
 
@@ -202,6 +245,7 @@ int main(void)
 	const struct CMUnitTest cases[] = {
 		cmocka_unit_test(case_grow),
 		cmocka_unit_test(case_doubled),
+		cmocka_unit_test(case_in_progress),
 		cmocka_unit_test(case_wrong),
 		cmocka_unit_test(case_aborted),
 	};
