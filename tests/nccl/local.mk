@@ -10,6 +10,7 @@ unit_tests += \
 	%D%/test_groups \
 	%D%/test_grow \
 	%D%/test_interleave \
+	%D%/test_killed \
 	%D%/test_operations \
 	%D%/test_plan \
 	%D%/test_processes \
@@ -41,13 +42,17 @@ unit_tests += \
 %C%_test_interleave_SOURCES = %D%/test_interleave.c $(nccl_simulated)
 %C%_test_interleave_LDADD = $(nccl_ldadd)
 %C%_test_interleave_LDFLAGS = $(nccl_ldflags)
+%C%_test_killed_SOURCES = %D%/test_killed.c %D%/processes.h $(nccl_simulated)
+%C%_test_killed_LDADD = $(nccl_ldadd)
+%C%_test_killed_LDFLAGS = $(nccl_ldflags)
 %C%_test_operations_SOURCES = %D%/test_operations.c $(nccl_simulated)
 %C%_test_operations_LDADD = $(nccl_ldadd)
 %C%_test_operations_LDFLAGS = $(nccl_ldflags)
 %C%_test_plan_SOURCES = %D%/test_plan.c $(nccl_simulated)
 %C%_test_plan_LDADD = $(nccl_ldadd)
 %C%_test_plan_LDFLAGS = $(nccl_ldflags)
-%C%_test_processes_SOURCES = %D%/test_processes.c $(nccl_simulated)
+%C%_test_processes_SOURCES = %D%/test_processes.c %D%/processes.h \
+	$(nccl_simulated)
 %C%_test_processes_LDADD = $(nccl_ldadd)
 %C%_test_processes_LDFLAGS = $(nccl_ldflags)
 %C%_test_ranks_SOURCES = %D%/test_ranks.c $(nccl_simulated)
