@@ -1,4 +1,5 @@
 /* ABI: communicators are made, split, shrunk and grown. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -393,6 +394,22 @@ static gt_nccl_result gt_api_grow(struct gt_face *parent, int size,
 	return gt_api_add_child(task, config);
 }
 
+/* Where it has failed, those that were invited wait in vain. */
+static gt_nccl_result gt_api_get_growing(gt_nccl_comm comm, int size,
+					 struct gt_face **parent)
+{
+	static const char call[] = "ncclCommGrow";
+	gt_nccl_result rc = gt_face_get_ready(comm, call, parent);
+	char why[GT_FACE_TEXT_MAX];
+
+	if (!rc || gt_face_get(comm, call, parent))
+		return rc;
+	snprintf(why, sizeof(why), "%s", gt_say_last());
+	gt_face_withdraw(*parent, (uint32_t)size, why);
+	gt_face_put(*parent);
+	return gt_say_error(rc, "%s", why);
+}
+
 /* Who is new comes as any rank does that was told an id. */
 GT_NCCL_API(gt_nccl_result, ncclCommGrow, gt_nccl_comm comm, int size,
 	    const gt_nccl_id *id, int rank, gt_nccl_comm *made, void *config)
@@ -412,7 +429,7 @@ GT_NCCL_API(gt_nccl_result, ncclCommGrow, gt_nccl_comm comm, int size,
 				    "comes as rank -1, and who has none with "
 				    "an id",
 				    call, rank, made ? "" : ", newcomm is NULL")
-		     : gt_face_get_ready(comm, call, &parent);
+		     : gt_api_get_growing(comm, size, &parent);
 	if (!rc)
 		rc = gt_api_grow(parent, size, made, config);
 	return gt_group_return(rc, call);

@@ -135,6 +135,13 @@ gt_nccl_result gt_face_state(struct gt_face *face);
 /* Note a failure, the first of which stays, and keep the words. */
 void gt_face_fail(struct gt_face *face, gt_nccl_result result, const char *why);
 
+/* Take the invitation that this rank has made; 0: none is open. */
+int gt_face_take_invitation(struct gt_face *face,
+			    struct gt_face_invitation *invitation);
+
+/* Tell whom it has invited, if it has, that there will be no such ranks. */
+void gt_face_withdraw(struct gt_face *face, uint32_t size, const char *why);
+
 /* Everything ends, done or not, also what is being made. */
 void gt_face_abort(struct gt_face *face);
 

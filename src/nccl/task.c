@@ -218,17 +218,6 @@ static int gt_task_shrink(struct gt_task *task, struct gt_err *err)
 	return rc;
 }
 
-/* Take the invitation that this rank has made, if it has; 0: it has not. */
-static int gt_task_take_invitation(struct gt_face *parent,
-				   struct gt_face_invitation *invitation)
-{
-	pthread_mutex_lock(&parent->mutex);
-	*invitation = parent->invitation;
-	parent->invitation.is_open = 0;
-	pthread_mutex_unlock(&parent->mutex);
-	return invitation->is_open;
-}
-
 /*
  * Those of the parent tell each other the id, and come by it as the new ranks
  * do, who wait for them there.
@@ -237,7 +226,7 @@ static int gt_task_grow(struct gt_task *task, struct gt_err *err)
 {
 	struct gt_face *parent = task->face, *child = task->made;
 	struct gt_face_invitation invitation;
-	int invites = gt_task_take_invitation(parent, &invitation);
+	int invites = gt_face_take_invitation(parent, &invitation);
 	int rc = gt_task_await_turn(task, err);
 
 	child->rank = parent->rank;

@@ -205,9 +205,22 @@ static void *join_in_vain(void *arg)
 	return NULL;
 }
 
+enum aborts { IN_PLACE, BEFORE, WITHOUT, ABORTS };
+
+static enum aborts aborts;
+
+static int is_failed(void *comm)
+{
+	int state = SUCCESS;
+
+	OK(ncclCommGetAsyncError(comm, &state));
+	return state != SUCCESS;
+}
+
 /*
- * Where one of the old ranks ends the communicator in place of growing it, the
- * others and who is new are told so.
+ * Where one of the old ranks ends the communicator in place of growing it, or
+ * before the others grow it, the others and who is new are told so; and so is
+ * who is new where nobody grows it.
  */
 static void body_aborts(struct rank *rank)
 {
@@ -222,14 +235,18 @@ static void body_aborts(struct rank *rank)
 	rank_gate(rank);
 	if (rank->rank == 2)
 		OK(ncclCommAbort(rank->comm));
-	else
+	while (rank->rank != 2 && aborts == BEFORE && !is_failed(rank->comm))
+		sched_yield();
+	if (rank->rank != 2 && aborts != WITHOUT)
 		IS(ncclCommGrow(rank->comm, OLD + 1, NULL, -1, &grown, NULL) !=
 		   SUCCESS);
+	else if (rank->rank != 2)
+		OK(ncclCommAbort(rank->comm));
 	if (rank->rank == 1) {
 		pthread_join(thread, NULL);
 		IS(joiner.result == REMOTE);
 	}
-	if (rank->rank != 2)
+	if (rank->rank != 2 && aborts != WITHOUT)
 		OK(ncclCommAbort(rank->comm));
 	rank->comm = NULL;
 }
@@ -237,7 +254,8 @@ static void body_aborts(struct rank *rank)
 static void case_aborted(void **state)
 {
 	(void)state;
-	ranks_run(OLD, body_aborts);
+	for (aborts = IN_PLACE; aborts < ABORTS; aborts++)
+		ranks_run(OLD, body_aborts);
 }
 
 int main(void)
