@@ -8,6 +8,9 @@
 
 #include "nccl/cuda.h"
 
+/* Of a device: what is more a sanitizer would not try. */
+static const size_t sim_memory_bytes = (size_t)1 << 37;
+
 struct sim_item {
 	struct sim_item *next;
 	void (*fn)(void *arg);
@@ -414,7 +417,7 @@ static int sim_call(void *stream, void (*fn)(void *arg), void *arg)
 
 static int sim_memory_new(void **memory, size_t bytes)
 {
-	*memory = malloc(bytes);
+	*memory = bytes > sim_memory_bytes ? NULL : malloc(bytes);
 	return !*memory;
 }
 
