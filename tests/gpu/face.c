@@ -2,8 +2,8 @@
  * libnccl.so.2 on GPUs: face [RANKS [processes|threads|groups|queues]].  What a
  * program does that was compiled against nccl.h: collectives of several types
  * on two streams, in graphs and in none, memory that is not a GPU's, messages
- * in a ring, an operator with a scalar, a split, an abort; and two
- * communicators that each rank uses in an order of its own.  Ranks have a
+ * in a ring, an operator with a scalar, a split, an abort, one that grows; and
+ * two communicators that each rank uses in an order of its own.  Ranks have a
  * process each, or threads of one, or one thread that calls for all of them in
  * groups, with queues also more than a GPU's queue holds.  Exits with 77 where
  * there are fewer GPUs, unless NCCL_MULTI_RANK_GPU_ENABLE lets ranks share one,
@@ -38,6 +38,9 @@ typedef struct {
 int ncclGetUniqueId(id_t128 *id);
 int ncclCommInitRank(void **comm, int size, id_t128 id, int rank);
 int ncclCommSplit(void *comm, int colour, int key, void **made, void *config);
+int ncclCommGetUniqueId(void *comm, id_t128 *id);
+int ncclCommGrow(void *comm, int size, const id_t128 *id, int rank, void **made,
+		 void *config);
 int ncclCommFinalize(void *comm);
 int ncclCommDestroy(void *comm);
 int ncclCommAbort(void *comm);
@@ -189,6 +192,31 @@ static void split(int me, int size, struct gpu *gpu)
 	IS(!ncclCommAbort(child));
 	IS(!cudaStreamSynchronize(waits));
 	IS(!cudaStreamDestroy(waits));
+}
+
+/* All but the last rank have a communicator, which takes that one in. */
+static void grow(int me, int size, struct gpu *gpu)
+{
+	void *parent = gpu->comm, *most, *grown;
+	int is_new = me == size - 1;
+	id_t128 id = {{0}};
+
+	IS(!ncclCommSplit(parent, is_new ? -1 : 0, me, &most, NULL));
+	if (!me)
+		IS(!ncclCommGetUniqueId(most, &id));
+	put(me, gpu, &id, sizeof(id) / 4);
+	IS(!ncclBroadcast(gpu->in, gpu->out, sizeof(id) / 4, INT32, 0, parent,
+			  gpu->streams[0]));
+	fetch(me, gpu, sizeof(id) / 4);
+	memcpy(&id, gpu->host, sizeof(id));
+	IS(!ncclCommGrow(most, size, is_new ? &id : NULL, is_new ? me : -1,
+			 &grown, NULL));
+	gpu->comm = grown;
+	reduce(me, size, gpu, 1000);
+	gpu->comm = parent;
+	IS(!ncclCommDestroy(grown));
+	if (most)
+		IS(!ncclCommDestroy(most));
 }
 
 /*
@@ -369,6 +397,7 @@ static void run(int me, int size, const id_t128 *id)
 	graphs(me, size, &gpu);
 	mix(me, size, &gpu);
 	split(me, size, &gpu);
+	grow(me, size, &gpu);
 	reduce(me, size, &gpu, 4096);
 	IS(!ncclCommFinalize(gpu.comm));
 	IS(!ncclCommDestroy(gpu.comm));
