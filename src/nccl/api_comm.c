@@ -1,10 +1,12 @@
-/* ABI: communicators are made, split, asked and ended. */
+/* ABI: communicators are made, split, shrunk and grown. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "nccl/group.h"
 #include "nccl/say.h"
+#include "nccl/team.h"
 #include "nccl/uid.h"
 
 enum { GT_SHRINK_DEFAULT, GT_SHRINK_ABORT };
@@ -334,5 +336,101 @@ GT_NCCL_API(gt_nccl_result, ncclCommShrink, gt_nccl_comm comm, int *excluded,
 					 .aborts = flags == GT_SHRINK_ABORT};
 		rc = gt_api_shrink(task, excluded, n, config);
 	}
+	return gt_group_return(rc, call);
+}
+
+GT_NCCL_API(gt_nccl_result, ncclCommGetUniqueId, gt_nccl_comm comm,
+	    gt_nccl_id *id)
+{
+	static const char call[] = "ncclCommGetUniqueId";
+	struct gt_face_invitation made = {.is_open = 1};
+	struct gt_face *face;
+	struct gt_err err;
+	gt_nccl_result rc;
+
+	if (!id)
+		return gt_say_error(GT_NCCL_INVALID_ARGUMENT, "%s: id is NULL",
+				    call);
+	rc = gt_face_get_ready(comm, call, &face);
+	if (rc)
+		return rc;
+	gt_err_init(&err);
+	if (gt_team_invite(face->team, &made.id, &made.told, &err)) {
+		gt_face_put(face);
+		return gt_say_err(call, &err);
+	}
+	*id = made.id;
+	pthread_mutex_lock(&face->mutex);
+	face->invitation = made;
+	pthread_mutex_unlock(&face->mutex);
+	gt_face_put(face);
+	return GT_NCCL_SUCCESS;
+}
+
+/* A rank of the parent, of which a reference is taken, keeps its number. */
+static gt_nccl_result gt_api_grow(struct gt_face *parent, int size,
+				  gt_nccl_comm *made, const void *config)
+{
+	static const char call[] = "ncclCommGrow";
+	gt_nccl_result rc = GT_NCCL_SUCCESS;
+	struct gt_task *task = NULL;
+
+	if (size <= (int)parent->size)
+		rc = gt_say_error(GT_NCCL_INVALID_ARGUMENT,
+				  "%s: %d ranks are no more than %u", call,
+				  size, parent->size);
+	else if (!(task = calloc(1, sizeof(*task))))
+		rc = gt_say_error(GT_NCCL_SYSTEM_ERROR, "%s: out of memory",
+				  call);
+	if (rc) {
+		gt_face_put(parent);
+		return rc;
+	}
+	*task = (struct gt_task){.kind = GT_TASK_GROW,
+				 .call = call,
+				 .face = parent,
+				 .place = made,
+				 .size = (uint32_t)size};
+	return gt_api_add_child(task, config);
+}
+
+/* Where it has failed, those that were invited wait in vain. */
+static gt_nccl_result gt_api_get_growing(gt_nccl_comm comm, int size,
+					 struct gt_face **parent)
+{
+	static const char call[] = "ncclCommGrow";
+	gt_nccl_result rc = gt_face_get_ready(comm, call, parent);
+	char why[GT_FACE_TEXT_MAX];
+
+	if (!rc || gt_face_get(comm, call, parent))
+		return rc;
+	snprintf(why, sizeof(why), "%s", gt_say_last());
+	gt_face_withdraw(*parent, (uint32_t)size, why);
+	gt_face_put(*parent);
+	return gt_say_error(rc, "%s", why);
+}
+
+/* Who is new comes as any rank does that was told an id. */
+GT_NCCL_API(gt_nccl_result, ncclCommGrow, gt_nccl_comm comm, int size,
+	    const gt_nccl_id *id, int rank, gt_nccl_comm *made, void *config)
+{
+	static const char call[] = "ncclCommGrow";
+	struct gt_face *parent;
+	gt_nccl_result rc;
+
+	if (!comm && id)
+		return pncclCommInitRankConfig(made, size, *id, rank, config);
+	gt_group_open();
+	if (made)
+		gt_face_publish(made, NULL);
+	rc = !made || (comm ? rank != -1 : !id)
+		     ? gt_say_error(GT_NCCL_INVALID_ARGUMENT,
+				    "%s: rank '%d'%s; who has a communicator "
+				    "comes as rank -1, and who has none with "
+				    "an id",
+				    call, rank, made ? "" : ", newcomm is NULL")
+		     : gt_api_get_growing(comm, size, &parent);
+	if (!rc)
+		rc = gt_api_grow(parent, size, made, config);
 	return gt_group_return(rc, call);
 }

@@ -33,6 +33,14 @@ struct gt_cuda {
 	int (*stream_wait)(void *stream, void *event);
 	/* Which capture the stream is in; 0: none. */
 	int (*stream_capture)(void *stream, unsigned long long *id);
+	/*
+	 * Between a graph and what is in none, as the event tells: what follows
+	 * on a stream that is captured waits, each time the graph runs, for
+	 * what the event is behind then; and then the event is behind what
+	 * was on the stream by now.  The node is the graph's, NULL at first.
+	 */
+	int (*graph_wait)(void *stream, void *event);
+	int (*graph_record)(void *stream, void *event, void **node);
 	/* Call fn when the stream has come to it; only for the host's. */
 	int (*call)(void *stream, void (*fn)(void *arg), void *arg);
 	int (*memory_new)(void **memory, size_t bytes);

@@ -62,23 +62,81 @@ static int gt_runtime_stream_wait(void *stream, void *event)
 	return (int)cudaStreamWaitEvent(stream, event, 0);
 }
 
+/* A capture, if the stream is in one, and what the next node would follow. */
+struct gt_runtime_capture {
+	enum cudaStreamCaptureStatus status;
+	unsigned long long id;
+	cudaGraph_t graph;
+	const cudaGraphNode_t *last;
+	size_t nlast;
+};
+
+static cudaError_t gt_runtime_find_capture(void *stream,
+					   struct gt_runtime_capture *at)
+{
+#if CUDART_VERSION >= 13000
+	const cudaGraphEdgeData *edges;
+
+	return cudaStreamGetCaptureInfo(stream, &at->status, &at->id,
+					&at->graph, &at->last, &edges,
+					&at->nlast);
+#else
+	return cudaStreamGetCaptureInfo_v2(stream, &at->status, &at->id,
+					   &at->graph, &at->last, &at->nlast);
+#endif
+}
+
 /* The legacy stream is never captured, and must not be asked meanwhile. */
 static int gt_runtime_stream_capture(void *stream, unsigned long long *id)
 {
-	enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+	struct gt_runtime_capture at = {.status = cudaStreamCaptureStatusNone};
 	cudaError_t rc = cudaSuccess;
 
-	*id = 0;
 	if (stream && stream != cudaStreamLegacy)
+		rc = gt_runtime_find_capture(stream, &at);
+	*id = at.status == cudaStreamCaptureStatusActive ? at.id : 0;
+	return (int)rc;
+}
+
+static int gt_runtime_graph_wait(void *stream, void *event)
+{
+	return (int)cudaStreamWaitEvent(stream, event, cudaEventWaitExternal);
+}
+
+static cudaError_t gt_runtime_add_edge(cudaGraph_t graph, cudaGraphNode_t from,
+				       cudaGraphNode_t to)
+{
 #if CUDART_VERSION >= 13000
-		rc = cudaStreamGetCaptureInfo(stream, &status, id, NULL, NULL,
-					      NULL, NULL);
+	return cudaGraphAddDependencies(graph, &from, &to, NULL, 1);
 #else
-		rc = cudaStreamGetCaptureInfo_v2(stream, &status, id, NULL,
-						 NULL, NULL);
+	return cudaGraphAddDependencies(graph, &from, &to, 1);
 #endif
-	if (status != cudaStreamCaptureStatusActive)
-		*id = 0;
+}
+
+/*
+ * One node records the event, behind all of the graph's operations and beside
+ * the stream, where it would keep the next kernel waiting.  Of two nodes nobody
+ * could say which is the last.  An edge must not be there twice, hence the
+ * empty node: an operation may have put nothing on the stream.
+ */
+static int gt_runtime_graph_record(void *stream, void *event, void **node)
+{
+	struct gt_runtime_capture at = {.status = cudaStreamCaptureStatusNone};
+	cudaError_t rc = gt_runtime_find_capture(stream, &at);
+	cudaGraphNode_t behind, record;
+
+	if (!rc && at.status != cudaStreamCaptureStatusActive)
+		rc = cudaErrorStreamCaptureInvalidated;
+	if (!rc)
+		rc = cudaGraphAddEmptyNode(&behind, at.graph, at.last,
+					   at.nlast);
+	if (!rc && *node)
+		return (int)gt_runtime_add_edge(at.graph, behind, *node);
+	if (!rc)
+		rc = cudaGraphAddEventRecordNode(&record, at.graph, &behind, 1,
+						 event);
+	if (!rc)
+		*node = record;
 	return (int)rc;
 }
 
@@ -111,6 +169,8 @@ const struct gt_cuda gt_cuda_runtime = {
 	.event_pending = gt_runtime_event_pending,
 	.stream_wait = gt_runtime_stream_wait,
 	.stream_capture = gt_runtime_stream_capture,
+	.graph_wait = gt_runtime_graph_wait,
+	.graph_record = gt_runtime_graph_record,
 	.call = gt_runtime_call,
 	.memory_new = gt_runtime_memory_new,
 	.memory_free = gt_runtime_memory_free,

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "nccl/say.h"
 #include "nccl/team.h"
+#include "nccl/uid.h"
 #include "world/close_on_fork.h"
 
 enum { GT_FACE_MAGIC = 0x67746f70, GT_FACE_LOOK_NS = 1000000 };
@@ -138,10 +139,31 @@ struct gt_face *gt_face_ref(struct gt_face *face)
 	return face;
 }
 
+int gt_face_take_invitation(struct gt_face *face,
+			    struct gt_face_invitation *invitation)
+{
+	pthread_mutex_lock(&face->mutex);
+	*invitation = face->invitation;
+	face->invitation.is_open = 0;
+	pthread_mutex_unlock(&face->mutex);
+	return invitation->is_open;
+}
+
+void gt_face_withdraw(struct gt_face *face, uint32_t size, const char *why)
+{
+	static const _Atomic int never = 0;
+	struct gt_face_invitation invitation;
+
+	if (gt_face_take_invitation(face, &invitation))
+		gt_uid_decline(&invitation.id, face->rank, size, &never, why);
+}
+
 static void *gt_face_close(void *arg)
 {
 	struct gt_face *face = arg;
 
+	/* Nobody has said how many are to come; it is one at least. */
+	gt_face_withdraw(face, face->size + 1, "it has ended its communicator");
 	if (face->comm)
 		face->ops->close(face->comm,
 				 atomic_load(&face->orders[0].event));
@@ -150,8 +172,8 @@ static void *gt_face_close(void *arg)
 		if (atomic_load(&face->orders[i].event))
 			face->cuda->event_free(
 				atomic_load(&face->orders[i].event));
-	if (face->join)
-		face->cuda->event_free(face->join);
+	if (atomic_load(&face->join))
+		face->cuda->event_free(atomic_load(&face->join));
 	pthread_cond_destroy(&face->changed);
 	pthread_mutex_destroy(&face->mutex);
 	free(face->premuls);

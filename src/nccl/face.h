@@ -32,6 +32,12 @@ struct gt_face_premul {
 	struct gt_scalar scalar;
 };
 
+/* An id for ranks that are to come to those of a communicator. */
+struct gt_face_invitation {
+	int is_open; /* it was made, and nobody has used it */
+	gt_nccl_id id, told;
+};
+
 /* Where the last operation is that the next one has to follow. */
 struct gt_face_order {
 	void *stream;
@@ -41,6 +47,7 @@ struct gt_face_order {
 	 */
 	void *_Atomic event;
 	unsigned long long capture;
+	void *node; /* of that capture's graph: see gt_cuda.graph_record */
 };
 
 struct gt_face {
@@ -67,9 +74,14 @@ struct gt_face {
 	uint64_t nsplits, nsplit_done; /* begun, and through their round */
 	struct gt_face *child;  /* a split that is under way; not a reference */
 	struct gt_face *sister; /* the next one of the same parent */
-	struct gt_face_order
-		orders[2]; /* of operations at once, and captured */
-	void *join;        /* for streams of one group */
+	/*
+	 * Of operations at once, whose event graphs wait for and record as
+	 * well, and of those of one capture among each other.
+	 */
+	struct gt_face_order orders[2];
+	int has_graphs;     /* that do so */
+	void *_Atomic join; /* for streams of one group */
+	struct gt_face_invitation invitation;
 	struct gt_face_premul *premuls;
 	uint32_t npremuls, premul_room;
 };
@@ -122,6 +134,13 @@ gt_nccl_result gt_face_state(struct gt_face *face);
 
 /* Note a failure, the first of which stays, and keep the words. */
 void gt_face_fail(struct gt_face *face, gt_nccl_result result, const char *why);
+
+/* Take the invitation that this rank has made; 0: none is open. */
+int gt_face_take_invitation(struct gt_face *face,
+			    struct gt_face_invitation *invitation);
+
+/* Tell whom it has invited, if it has, that there will be no such ranks. */
+void gt_face_withdraw(struct gt_face *face, uint32_t size, const char *why);
 
 /* Everything ends, done or not, also what is being made. */
 void gt_face_abort(struct gt_face *face);

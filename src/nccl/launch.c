@@ -7,6 +7,9 @@
 #include "base/err.h"
 #include "nccl/say.h"
 
+/* A configuration's graph_usage_mode, the greatest and NCCL's default. */
+enum { GT_GRAPHS_AND_STREAMS = 2 };
+
 /* A rank's messages to itself begin and end in the same group. */
 static gt_nccl_result gt_launch_check(const struct gt_face *face,
 				      const struct gt_launch_op *ops,
@@ -64,30 +67,73 @@ static gt_nccl_result gt_launch_check_captures(const struct gt_face *face,
 		  : GT_NCCL_SUCCESS;
 }
 
+/* Events are made when they are first needed. */
+static int gt_launch_need(const struct gt_face *face, void *_Atomic *event)
+{
+	void *made;
+	int rc;
+
+	if (atomic_load(event))
+		return 0;
+	rc = face->cuda->event_new(&made);
+	if (!rc)
+		atomic_store(event, made);
+	return rc;
+}
+
+static int gt_launch_need_events(struct gt_face *face)
+{
+	int rc = gt_launch_need(face, &face->join);
+
+	for (int i = 0; !rc && i < 2; i++)
+		rc = gt_launch_need(face, &face->orders[i].event);
+	return rc;
+}
+
+/* As in NCCL: programs that do not mix them may spare graphs the order. */
+static int gt_launch_mixes(const struct gt_face *face)
+{
+	const char *text = getenv("NCCL_GRAPH_MIXING_SUPPORT");
+	int mode = face->config.graph_usage_mode;
+
+	return (mode == GT_NCCL_UNDEFINED || mode == GT_GRAPHS_AND_STREAMS) &&
+	       (!text || atoi(text));
+}
+
+/* What is captured first in a graph waits for all before it that is in none. */
+static int gt_launch_begin_graph(struct gt_face *face, void *stream)
+{
+	face->orders[1].node = NULL;
+	if (!gt_launch_mixes(face))
+		return 0;
+	face->has_graphs = 1;
+	return face->cuda->graph_wait(stream,
+				      atomic_load(&face->orders[0].event));
+}
+
 /*
- * Operations that are captured follow those of the same capture, and others
- * those that were not: a stream can wait for no event of another capture.
+ * Operations follow each other on any streams, those that are captured in the
+ * graph: a stream can wait for no event of another capture.  Graphs and what is
+ * in none keep the order in which they are launched.
  */
 static int gt_launch_order(struct gt_face *face, void *stream,
-			   struct gt_face_order **order)
+			   struct gt_face_order **out)
 {
 	const struct gt_cuda *cuda = face->cuda;
+	struct gt_face_order *order;
 	unsigned long long capture = 0;
 	int rc = cuda->stream_capture(stream, &capture);
-	void *event;
 
-	*order = &face->orders[capture != 0];
-	if (!rc && !face->join)
-		rc = cuda->event_new(&face->join);
-	event = atomic_load(&(*order)->event);
-	if (!rc && !event) {
-		rc = cuda->event_new(&event);
-		atomic_store(&(*order)->event, event);
-	} else if (!rc && (*order)->capture == capture &&
-		   (*order)->stream != stream) {
-		rc = cuda->stream_wait(stream, event);
-	}
-	(*order)->capture = capture;
+	if (!rc)
+		rc = gt_launch_need_events(face);
+	order = &face->orders[capture != 0];
+	if (!rc && order->capture != capture)
+		rc = gt_launch_begin_graph(face, stream);
+	else if (!rc &&
+		 (order->stream != stream || (!capture && face->has_graphs)))
+		rc = cuda->stream_wait(stream, atomic_load(&order->event));
+	order->capture = capture;
+	*out = order;
 	return rc;
 }
 
@@ -103,9 +149,11 @@ static int gt_launch_gather(struct gt_face *face,
 	for (uint32_t i = 1; !rc && i < n; i++) {
 		if (!gt_launch_is_new(ops, i))
 			continue;
-		rc = cuda->event_record(face->join, ops[i].stream);
+		rc = cuda->event_record(atomic_load(&face->join),
+					ops[i].stream);
 		if (!rc)
-			rc = cuda->stream_wait(stream, face->join);
+			rc = cuda->stream_wait(stream,
+					       atomic_load(&face->join));
 	}
 	return rc;
 }
@@ -122,6 +170,10 @@ static int gt_launch_spread(struct gt_face *face,
 	for (uint32_t i = 1; !rc && i < n; i++)
 		if (gt_launch_is_new(ops, i))
 			rc = cuda->stream_wait(ops[i].stream, event);
+	if (!rc && order->capture && face->has_graphs)
+		rc = cuda->graph_record(ops[0].stream,
+					atomic_load(&face->orders[0].event),
+					&order->node);
 	order->stream = ops[0].stream;
 	return rc;
 }

@@ -82,18 +82,19 @@ static int gt_task_equip(struct gt_face *face, struct gt_team *team,
 	return face->ops->await(comm, err);
 }
 
-static int gt_task_make(struct gt_task *task, struct gt_err *err)
+/* Come by an id, as one of those that are told it; NULL: of no team before. */
+static int gt_task_meet(struct gt_face *face, const gt_nccl_id *id,
+			const struct gt_team *before, struct gt_err *err)
 {
-	struct gt_face *face = task->face;
 	struct gt_team_member me;
 	struct gt_team *team;
 	int rc = gt_task_introduce(face, &me, err);
 
 	if (!rc)
-		rc = gt_team_meet(&task->id, face->rank, face->size, &me,
+		rc = gt_team_meet(id, face->rank, face->size, &me, before,
 				  &face->stop, &team, err);
 	else
-		gt_uid_decline(&task->id, face->rank, face->size, &face->stop,
+		gt_uid_decline(id, face->rank, face->size, &face->stop,
 			       err->text);
 	return rc ? rc : gt_task_equip(face, team, err);
 }
@@ -217,15 +218,46 @@ static int gt_task_shrink(struct gt_task *task, struct gt_err *err)
 	return rc;
 }
 
+/*
+ * Those of the parent tell each other the id, and come by it as the new ranks
+ * do, who wait for them there.
+ */
+static int gt_task_grow(struct gt_task *task, struct gt_err *err)
+{
+	struct gt_face *parent = task->face, *child = task->made;
+	struct gt_face_invitation invitation;
+	int invites = gt_face_take_invitation(parent, &invitation);
+	int rc = gt_task_await_turn(task, err);
+
+	child->rank = parent->rank;
+	child->size = task->size;
+	if (!rc) {
+		rc = gt_team_tell_id(parent->team,
+				     invites ? &invitation.told : NULL,
+				     &task->id, err);
+		gt_task_end_turn(parent);
+	}
+	gt_task_adopt(parent, child);
+	if (!rc)
+		rc = gt_task_meet(child, &task->id, parent->team, err);
+	else if (invites)
+		gt_uid_decline(&invitation.id, child->rank, child->size,
+			       &child->stop, err->text);
+	gt_task_part(parent, child);
+	return rc;
+}
+
 static int gt_task_do(struct gt_task *task, struct gt_err *err)
 {
 	switch (task->kind) {
 	case GT_TASK_MAKE:
-		return gt_task_make(task, err);
+		return gt_task_meet(task->face, &task->id, NULL, err);
 	case GT_TASK_SPLIT:
 		return gt_task_split(task, err);
 	case GT_TASK_SHRINK:
 		return gt_task_shrink(task, err);
+	case GT_TASK_GROW:
+		return gt_task_grow(task, err);
 	case GT_TASK_FINALIZE:
 		gt_face_drain(task->face);
 	}
@@ -234,7 +266,8 @@ static int gt_task_do(struct gt_task *task, struct gt_err *err)
 
 static int gt_task_has_parent(const struct gt_task *task)
 {
-	return task->kind == GT_TASK_SPLIT || task->kind == GT_TASK_SHRINK;
+	return task->kind == GT_TASK_SPLIT || task->kind == GT_TASK_SHRINK ||
+	       task->kind == GT_TASK_GROW;
 }
 
 /* What was made is the program's now, or gone if it was to wait for it. */

@@ -1,8 +1,8 @@
 /*
  * What takes other ranks' doing and is no operation: communicators that are
- * made, split or finalized.  Each is done by a thread of its own, so a thread
- * that calls for several ranks waits for all of them together, or, where its
- * communicators do not block, for none.
+ * made, split, shrunk, grown or finalized.  Each is done by a thread of its
+ * own, so a thread that calls for several ranks waits for all of them together,
+ * or, where its communicators do not block, for none.
  */
 #ifndef GT_NCCL_TASK_H
 #define GT_NCCL_TASK_H
@@ -13,6 +13,7 @@ enum gt_task_kind {
 	GT_TASK_MAKE,
 	GT_TASK_SPLIT,
 	GT_TASK_SHRINK,
+	GT_TASK_GROW,
 	GT_TASK_FINALIZE
 };
 
@@ -20,15 +21,16 @@ struct gt_task {
 	struct gt_task *next;
 	enum gt_task_kind kind;
 	const char *call;     /* the function that the program called */
-	struct gt_face *face; /* a reference; split, shrunk: the parent */
+	struct gt_face *face; /* a reference; with `made`: the parent */
 	struct gt_face *made; /* a reference; then the new one, or NULL */
 	gt_nccl_comm handle;  /* of the one that is made */
 	gt_nccl_comm *place;  /* where the program wants it */
 	gt_nccl_id id;
+	uint32_t size; /* grown: of the new one */
 	int colour, key;
 	uint8_t *excluded; /* shrunk: [ranks of the parent]; owned */
 	int aborts;        /* shrunk: the parent's operations end first */
-	uint64_t turn;     /* split, shrunk: which one of its parent's */
+	uint64_t turn;     /* of a parent: which one of its tasks */
 	int blocking;
 	int has_thread; /* and is not done by the caller */
 	pthread_t thread;

@@ -42,6 +42,8 @@ struct gt_team_seat {
 	/* What all that come in have known before. */
 	struct gt_secret known;
 	const _Atomic int *parent_end; /* NULL: it has no parent */
+	uint32_t maker;                /* as that of a struct gt_uid_visit */
+	int maker_fd;
 };
 
 static void gt_team_config(struct gt_team *team, const _Atomic int *stop,
@@ -143,6 +145,8 @@ static int gt_team_open(const struct gt_team_seat *seat,
 	config.has_door = 1;
 	config.listen_fd = seat->listen_fd;
 	config.origin_end = seat->parent_end;
+	config.herald = seat->maker;
+	config.herald_fd = seat->maker_fd;
 	if (team->size > 1)
 		rc = gt_door_find(&seat->door, &seat->known, &config, err);
 	else if (seat->listen_fd >= 0)
@@ -163,12 +167,17 @@ static int gt_team_open(const struct gt_team_seat *seat,
 }
 
 int gt_team_meet(const gt_nccl_id *id, uint32_t rank, uint32_t size,
-		 const struct gt_team_member *me, const _Atomic int *stop,
-		 struct gt_team **team, struct gt_err *err)
+		 const struct gt_team_member *me, const struct gt_team *before,
+		 const _Atomic int *stop, struct gt_team **team,
+		 struct gt_err *err)
 {
+	const _Atomic int *end = before && before->world
+					 ? gt_world_end_flag(before->world)
+					 : NULL;
 	struct gt_team_seat seat = {
-		.rank = rank, .size = size, .listen_fd = -1};
-	struct gt_uid_visit visit = {.rank = rank, .size = size, .stop = stop};
+		.rank = rank, .size = size, .listen_fd = -1, .parent_end = end};
+	struct gt_uid_visit visit = {
+		.rank = rank, .size = size, .stop = stop, .origin_end = end};
 	int rc = gt_uid_secret(id, &seat.known, err);
 
 	if (!rc && !rank && size > 1)
@@ -178,6 +187,8 @@ int gt_team_meet(const gt_nccl_id *id, uint32_t rank, uint32_t size,
 	else
 		rc = gt_uid_meet(id, &visit, &seat.door, err);
 	if (!rc) {
+		seat.maker = rank ? 0 : visit.maker;
+		seat.maker_fd = visit.wire.fd;
 		rc = gt_team_open(&seat, me, stop, team, err);
 		gt_uid_leave(&visit, !rc);
 	} else if (seat.listen_fd >= 0) {
@@ -403,6 +414,61 @@ void gt_team_stay_out(struct gt_team_seat *seat, const char *why)
 		close(seat->listen_fd);
 	gt_secret_wipe(&seat->known);
 	free(seat);
+}
+
+/* Who is alone tells nobody. */
+static const struct gt_secret *gt_team_secret(const struct gt_team *team)
+{
+	return team->world ? gt_world_secret(team->world) : NULL;
+}
+
+int gt_team_invite(const struct gt_team *team, gt_nccl_id *id, gt_nccl_id *told,
+		   struct gt_err *err)
+{
+	return gt_uid_invite(gt_team_secret(team), id, told, err);
+}
+
+/* The one of several that has told, or NULL; *n is how many have. */
+static const void *gt_team_find_told(const struct gt_team *team,
+				     const struct gt_world_part *parts, int *n)
+{
+	const void *told = NULL;
+
+	*n = 0;
+	for (uint32_t r = 0; r < team->size; r++) {
+		if (parts[r].len != sizeof(gt_nccl_id))
+			continue;
+		told = parts[r].bytes;
+		++*n;
+	}
+	return told;
+}
+
+int gt_team_tell_id(struct gt_team *team, const gt_nccl_id *told,
+		    gt_nccl_id *id, struct gt_err *err)
+{
+	struct gt_world_part *parts = calloc(team->size, sizeof(*parts));
+	int rc = parts ? GT_OK : gt_err_nomem(err), n = 0;
+	gt_nccl_id heard;
+
+	if (!rc && team->world)
+		rc = gt_world_allgather(team->world, told,
+					told ? sizeof(*told) : 0, parts, err);
+	else if (!rc && told)
+		parts[0] = (struct gt_world_part){told, sizeof(*told)};
+	if (!rc)
+		told = gt_team_find_told(team, parts, &n);
+	if (!rc && n != 1)
+		rc = gt_err_set(err, GT_EINPUT, NULL,
+				"%d ranks have called ncclCommGetUniqueId(); "
+				"one does",
+				n);
+	if (!rc) {
+		heard = *told;
+		rc = gt_uid_understand(&heard, gt_team_secret(team), id, err);
+	}
+	free(parts);
+	return rc;
 }
 
 void gt_team_close(struct gt_team *team)

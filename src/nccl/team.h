@@ -44,12 +44,14 @@ struct gt_team_wish {
 };
 
 /*
- * Come as one rank, and wait for all; `me` is what it tells.  GT_EINPUT where
- * ranks do not fit together.
+ * Come as one rank, and wait for all; `me` is what it tells.  NULL or a team
+ * all of which come: nobody waits where that ends.  GT_EINPUT where ranks do
+ * not fit together.
  */
 int gt_team_meet(const gt_nccl_id *id, uint32_t rank, uint32_t size,
-		 const struct gt_team_member *me, const _Atomic int *stop,
-		 struct gt_team **team, struct gt_err *err);
+		 const struct gt_team_member *me, const struct gt_team *before,
+		 const _Atomic int *stop, struct gt_team **team,
+		 struct gt_err *err);
 
 /*
  * All ranks make new teams of those with the same colour, by key and then by
@@ -96,6 +98,20 @@ int gt_team_conclude(struct gt_team *team, struct gt_err *err);
  * Others may go on from it; so the next one of the parent has its place.
  */
 void gt_team_take_back(struct gt_team *parent, const struct gt_team *team);
+
+/*
+ * Make an id for ranks that come to those of the team, and what goes round of
+ * it.
+ */
+int gt_team_invite(const struct gt_team *team, gt_nccl_id *id, gt_nccl_id *told,
+		   struct gt_err *err);
+
+/*
+ * A round of all, of which one tells of an id (the others: NULL), and all know
+ * it then.  GT_EINPUT where none does, or several do.
+ */
+int gt_team_tell_id(struct gt_team *team, const gt_nccl_id *told,
+		    gt_nccl_id *id, struct gt_err *err);
 
 /* NULL is allowed. */
 void gt_team_close(struct gt_team *team);

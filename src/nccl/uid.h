@@ -21,6 +21,17 @@ struct gt_secret;
 /* Make an id, and start to listen. */
 int gt_uid_new(gt_nccl_id *id, struct gt_err *err);
 
+/*
+ * Make an id for ranks that come to those that know a secret, and what these
+ * may be told of it over connections that anybody may listen to.
+ */
+int gt_uid_invite(const struct gt_secret *known, gt_nccl_id *id,
+		  gt_nccl_id *told, struct gt_err *err);
+
+/* The id of which that was told. */
+int gt_uid_understand(const gt_nccl_id *told, const struct gt_secret *known,
+		      gt_nccl_id *id, struct gt_err *err);
+
 /* The secret that an id holds; GT_EINPUT for what is none. */
 int gt_uid_secret(const gt_nccl_id *id, struct gt_secret *secret,
 		  struct gt_err *err);
@@ -29,7 +40,13 @@ int gt_uid_secret(const gt_nccl_id *id, struct gt_secret *secret,
 struct gt_uid_visit {
 	uint32_t rank, size;
 	const _Atomic int *stop;
-	struct gt_wire wire; /* from _meet() until _leave() */
+	const _Atomic int *origin_end; /* NULL, or as in a world's config */
+	struct gt_wire wire;           /* from _meet() until _leave() */
+	/*
+	 * Rank 0: the one whose process made the id, and ends the wire with
+	 * itself; 0: there is none.
+	 */
+	uint32_t maker;
 };
 
 /*

@@ -7,6 +7,7 @@
 
 #include <config.h>
 #include <poll.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,7 @@ static const int64_t gt_uid_late_ns = 20000000000;
 struct gt_uid_rank {
 	struct gt_wire wire;
 	int told;     /* its card is here */
+	int is_own;   /* it is of this process */
 	int answered; /* it has been told how it ends */
 };
 
@@ -49,7 +51,13 @@ struct gt_uid_root {
 
 void gt_uid_card_init(struct gt_uid_card *card)
 {
+	static _Atomic int64_t since_ns;
+	int64_t never = 0;
+
+	atomic_compare_exchange_strong(&since_ns, &never, gt_clock_ns());
 	memset(card, 0, sizeof(*card));
+	card->pid = (int32_t)getpid();
+	card->since_ns = atomic_load(&since_ns);
 	memcpy(card->magic, "gtopoid1", sizeof(card->magic));
 	snprintf(card->version, sizeof(card->version), "%s", PACKAGE_VERSION);
 }
@@ -134,6 +142,8 @@ static void gt_uid_take(struct gt_uid_root *root, uint32_t r,
 			 root->own.version);
 	if (!r)
 		root->door = card.door;
+	root->ranks[r].is_own = card.pid == root->own.pid &&
+				card.since_ns == root->own.since_ns;
 	root->ranks[r].told = 1;
 	root->ntold++;
 }
@@ -185,15 +195,29 @@ static int gt_uid_serve(struct gt_uid_root *root)
 	return 1;
 }
 
+/* The first rank of this process, with which rank 0 hears no more of it. */
+static uint32_t gt_uid_find_own(const struct gt_uid_root *root)
+{
+	uint32_t r = 0;
+
+	while (r < root->size && !root->ranks[r].is_own)
+		r++;
+	return r < root->size ? r : 0;
+}
+
+/* To rank 0 the connection stays, and ends with this process. */
 static void gt_uid_answer(struct gt_uid_root *root, struct gt_uid_rank *rank)
 {
 	struct gt_wire *wire = &rank->wire;
 	struct gt_frame frame = {.type = GT_UID_WELCOME,
 				 .bytes = sizeof(root->door),
 				 .payload = (const char *)&root->door};
+	int is_first = rank == root->ranks;
 
 	if (wire->fd < 0 || rank->answered)
 		return;
+	if (is_first)
+		frame.seq = gt_uid_find_own(root);
 	if (*root->why)
 		frame = (struct gt_frame){.type = GT_UID_REFUSAL,
 					  .bytes = (uint32_t)strlen(root->why),
@@ -202,16 +226,22 @@ static void gt_uid_answer(struct gt_uid_root *root, struct gt_uid_rank *rank)
 	/* Who has gone in the meantime need not hear it. */
 	if (gt_wire_put(wire, &frame))
 		gt_wire_flush(wire);
-	shutdown(wire->fd, SHUT_WR);
+	if (!is_first || *root->why)
+		shutdown(wire->fd, SHUT_WR);
 	rank->answered = 1;
 }
 
-/* Answer all that are here; how many have been by now? */
+/*
+ * Answer all that are here; how many have been by now?  Rank 0 is the last: if
+ * this process ends before it has come to that, rank 0 knows, and whoever has
+ * been told where it is finds it gone.
+ */
 static uint32_t gt_uid_answer_all(struct gt_uid_root *root)
 {
-	uint32_t n = 0;
+	uint32_t n = 0, r;
 
-	for (uint32_t r = 0; r < root->size; r++) {
+	for (uint32_t i = 1; i <= root->size; i++) {
+		r = i % root->size;
 		gt_uid_answer(root, &root->ranks[r]);
 		n += root->ranks[r].answered ? 1 : 0;
 	}

@@ -13,7 +13,8 @@ struct gt_err;
 
 enum gt_uid_frame {
 	GT_UID_CARD = 1, /* from a rank: a struct gt_uid_card, of its door */
-	GT_UID_WELCOME,  /* all have come; the door of rank 0 */
+	GT_UID_WELCOME,  /* all have come; the door of rank 0.  seq, for rank 0:
+			    the first other one of this process; 0: none */
 	GT_UID_COME,     /* from a rank: it has come there, too */
 	GT_UID_REFUSAL,  /* why there will be no communicator, also from a
 			    rank that cannot come; seq: 1 if one has gone */
@@ -28,12 +29,16 @@ enum {
 struct gt_uid_card {
 	char magic[8];
 	struct gt_door door;
-	char version[32]; /* of gtopo */
+	char version[20]; /* of gtopo */
+	/* Which process it is from: its number, and when it first had a card;
+	 * a child has its parent's time. */
+	int32_t pid;
+	int64_t since_ns;
 };
 
 _Static_assert(sizeof(struct gt_uid_card) == GT_NCCL_ID_BYTES, "as NCCL's");
 
-/* Magic and version of this library, and no door. */
+/* Magic and version of this library, this process, and no door. */
 void gt_uid_card_init(struct gt_uid_card *card);
 
 /*

@@ -2,6 +2,7 @@
 #include "world/internal.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -168,9 +169,24 @@ static void gt_world_watch(struct gt_world *world, int64_t passed_ns)
 		gt_root_watch(world, passed_ns);
 }
 
+/* Has the connection that ends with a process that is to come ended? */
+static int gt_world_has_lost_herald(const struct gt_world *world)
+{
+	const struct gt_world_config *config = &world->config;
+	char byte;
+	ssize_t got;
+
+	if (!config->herald ||
+	    world->members[config->herald].state != GT_MEMBER_ABSENT)
+		return 0;
+	got = recv(config->herald_fd, &byte, sizeof(byte),
+		   MSG_PEEK | MSG_DONTWAIT);
+	return !got || (got < 0 && errno != EAGAIN && errno != EINTR);
+}
+
 /*
  * A caller that waits for others looks at nothing else, so this thread looks
- * for it whether the user has interrupted the process.
+ * for it whether the user has interrupted the process, or somebody has gone.
  */
 static void gt_world_heed_interrupt(struct gt_world *world)
 {
@@ -184,6 +200,9 @@ static void gt_world_heed_interrupt(struct gt_world *world)
 	if (gathers && world->config.origin_end &&
 	    atomic_load(world->config.origin_end))
 		gt_world_fail(world, "a process is gone before it has come");
+	if (gathers && gt_world_has_lost_herald(world))
+		gt_world_fail(world, "%s: it has gone on its way to rank 0",
+			      world->members[world->config.herald].called);
 }
 
 /*

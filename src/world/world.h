@@ -61,6 +61,13 @@ struct gt_world_config {
 	 * is read until _open() returns.
 	 */
 	const _Atomic int *origin_end;
+	/*
+	 * Process 0: another one that may end before it comes, of which nobody
+	 * else would tell, and a connection that ends with it; 0: there is
+	 * none.  It is borrowed until _open() returns, and looked at only.
+	 */
+	uint32_t herald;
+	int herald_fd;
 };
 
 /* The bytes that one process told in a meeting. */

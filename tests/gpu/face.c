@@ -1,12 +1,13 @@
 /*
  * libnccl.so.2 on GPUs: face [RANKS [processes|threads|groups|queues]].  What a
  * program does that was compiled against nccl.h: collectives of several types
- * on two streams, messages in a ring, an operator with a scalar, a split, an
- * abort; and two communicators that each rank uses in an order of its own.
- * Ranks have a process each, or threads of one, or one thread that calls for
- * all of them in groups, with queues also more than a GPU's queue holds.  Exits
- * with 77 where there are fewer GPUs, unless NCCL_MULTI_RANK_GPU_ENABLE lets
- * ranks share one, and with 1 for a wrong result.
+ * on two streams, in graphs and in none, memory that is not a GPU's, messages
+ * in a ring, an operator with a scalar, a split, an abort, one that grows; and
+ * two communicators that each rank uses in an order of its own.  Ranks have a
+ * process each, or threads of one, or one thread that calls for all of them in
+ * groups, with queues also more than a GPU's queue holds.  Exits with 77 where
+ * there are fewer GPUs, unless NCCL_MULTI_RANK_GPU_ENABLE lets ranks share one,
+ * and with 1 for a wrong result.
  */
 #include <cuda_runtime_api.h>
 #include <pthread.h>
@@ -27,6 +28,7 @@ enum {
 	QUEUED = 500,       /* operations of one group */
 	MIXED = 400,        /* operations of each of two communicators */
 	MIXED_MOST = 100000,
+	ELSEWHERE = 100000, /* elements of memory that is not the GPU's */
 };
 
 typedef struct {
@@ -36,6 +38,9 @@ typedef struct {
 int ncclGetUniqueId(id_t128 *id);
 int ncclCommInitRank(void **comm, int size, id_t128 id, int rank);
 int ncclCommSplit(void *comm, int colour, int key, void **made, void *config);
+int ncclCommGetUniqueId(void *comm, id_t128 *id);
+int ncclCommGrow(void *comm, int size, const id_t128 *id, int rank, void **made,
+		 void *config);
 int ncclCommFinalize(void *comm);
 int ncclCommDestroy(void *comm);
 int ncclCommAbort(void *comm);
@@ -68,6 +73,7 @@ int ncclRedOpCreatePreMulSum(int *op, void *scalar, int type, int residence,
 
 struct gpu {
 	int32_t *in, *out, *host;
+	int32_t *pinned, *managed; /* of ELSEWHERE */
 	cudaStream_t streams[2];
 	void *comm;
 };
@@ -188,6 +194,31 @@ static void split(int me, int size, struct gpu *gpu)
 	IS(!cudaStreamDestroy(waits));
 }
 
+/* All but the last rank have a communicator, which takes that one in. */
+static void grow(int me, int size, struct gpu *gpu)
+{
+	void *parent = gpu->comm, *most, *grown;
+	int is_new = me == size - 1;
+	id_t128 id = {{0}};
+
+	IS(!ncclCommSplit(parent, is_new ? -1 : 0, me, &most, NULL));
+	if (!me)
+		IS(!ncclCommGetUniqueId(most, &id));
+	put(me, gpu, &id, sizeof(id) / 4);
+	IS(!ncclBroadcast(gpu->in, gpu->out, sizeof(id) / 4, INT32, 0, parent,
+			  gpu->streams[0]));
+	fetch(me, gpu, sizeof(id) / 4);
+	memcpy(&id, gpu->host, sizeof(id));
+	IS(!ncclCommGrow(most, size, is_new ? &id : NULL, is_new ? me : -1,
+			 &grown, NULL));
+	gpu->comm = grown;
+	reduce(me, size, gpu, 1000);
+	gpu->comm = parent;
+	IS(!ncclCommDestroy(grown));
+	if (most)
+		IS(!ncclCommDestroy(most));
+}
+
 /*
  * In and out, of so many elements: once for all, since freeing or making memory
  * may wait for all that runs on a GPU, where ranks of other threads may be.
@@ -196,7 +227,73 @@ static void take(int me, struct gpu *gpu, size_t n)
 {
 	IS(!cudaMalloc((void **)&gpu->in, n * 4));
 	IS(!cudaMalloc((void **)&gpu->out, n * 4));
+	IS(!cudaHostAlloc((void **)&gpu->pinned, ELSEWHERE * 4,
+			  cudaHostAllocDefault));
+	IS(!cudaMallocManaged((void **)&gpu->managed, ELSEWHERE * 4,
+			      cudaMemAttachGlobal));
 	IS(gpu->host = malloc(n * 4));
+}
+
+/* Pinned memory of the host, and managed memory, are buffers, too. */
+static void elsewhere(int me, int size, struct gpu *gpu)
+{
+	for (int i = 0; i < ELSEWHERE; i++)
+		gpu->pinned[i] = me + i % 1000;
+	for (int i = 0; i < 2; i++) {
+		IS(!ncclAllReduce(i ? gpu->managed : gpu->pinned,
+				  i ? gpu->pinned : gpu->managed, ELSEWHERE,
+				  INT32, MAX, gpu->comm, gpu->streams[0]));
+		IS(!cudaStreamSynchronize(gpu->streams[0]));
+	}
+	for (int i = 0; i < ELSEWHERE; i++)
+		IS(gpu->managed[i] == size - 1 + i % 1000 &&
+		   gpu->pinned[i] == gpu->managed[i]);
+}
+
+/* A graph of two sums in place. */
+static cudaGraphExec_t capture(int me, struct gpu *gpu, size_t n)
+{
+	cudaStream_t stream = gpu->streams[1];
+	cudaGraphExec_t run;
+	cudaGraph_t graph;
+
+	IS(!cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+	for (int i = 0; i < 2; i++)
+		IS(!ncclAllReduce(gpu->out, gpu->out, n, INT32, SUM, gpu->comm,
+				  stream));
+	IS(!cudaStreamEndCapture(stream, &graph));
+	IS(!cudaGraphInstantiate(&run, graph, 0));
+	IS(!cudaGraphDestroy(graph));
+	return run;
+}
+
+enum { GRAPHS = 3 };
+
+/*
+ * A graph and what is in none take turns, on a stream each that waits for
+ * nothing of the other's: the communicator keeps their order.
+ */
+static void graphs(int me, int size, struct gpu *gpu)
+{
+	int extra = 3 * size * (size - 1) / 2;
+	const size_t n = ELEMENTS;
+	cudaGraphExec_t run = capture(me, gpu, n);
+	uint32_t times = 1;
+
+	fill(me, gpu, n);
+	IS(!ncclAllReduce(gpu->in, gpu->out, n, INT32, SUM, gpu->comm,
+			  gpu->streams[0]));
+	for (int i = 0; i < GRAPHS; i++) {
+		IS(!cudaGraphLaunch(run, gpu->streams[1]));
+		IS(!ncclAllReduce(gpu->out, gpu->out, n, INT32, SUM, gpu->comm,
+				  gpu->streams[0]));
+		times *= (uint32_t)(size * size * size);
+	}
+	fetch(me, gpu, n);
+	for (size_t i = 0; i < n; i++)
+		IS((uint32_t)gpu->host[i] ==
+		   times * (uint32_t)(size * (int)(i % 1000) + extra));
+	IS(!cudaGraphExecDestroy(run));
 }
 
 /* Where the k-th operation of a communicator writes, and how much. */
@@ -296,8 +393,11 @@ static void run(int me, int size, const id_t128 *id)
 		move(me, size, &gpu, n);
 	large(me, size, &gpu);
 	scalars(me, size, &gpu);
+	elsewhere(me, size, &gpu);
+	graphs(me, size, &gpu);
 	mix(me, size, &gpu);
 	split(me, size, &gpu);
+	grow(me, size, &gpu);
 	reduce(me, size, &gpu, 4096);
 	IS(!ncclCommFinalize(gpu.comm));
 	IS(!ncclCommDestroy(gpu.comm));

@@ -74,8 +74,11 @@ int ncclCommRegister(void *comm, void *buffer, size_t bytes, void **handle);
 int ncclCommDeregister(void *comm, void *handle);
 int ncclCommWindowRegister(void *comm, void *buffer, size_t bytes,
 			   void **window, int flags);
+int ncclCommWindowDeregister(void *comm, void *window);
+int ncclCommQueryProperties(void *comm, void *properties);
 int ncclMemAlloc(void **memory, size_t bytes);
 int ncclMemFree(void *memory);
+int ncclCommGetUniqueId(void *comm, id_t128 *id);
 int ncclCommGrow(void *comm, int size, const id_t128 *id, int rank, void **made,
 		 void *config);
 int ncclCommRevoke(void *comm, int flags);
@@ -126,6 +129,16 @@ static inline struct client_config client_config(size_t size, unsigned version)
 		config.numbers[8 + i / sizeof(int)] = 0; /* commName */
 	}
 	return config;
+}
+
+/* How a communicator fares, once nothing of it is in progress. */
+static inline int client_await(void *comm)
+{
+	int state = PROGRESS;
+
+	while (state == PROGRESS)
+		OK(ncclCommGetAsyncError(comm, &state));
+	return state;
 }
 
 /* A rank of a test; cases add what they need. */

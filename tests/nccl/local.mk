@@ -3,11 +3,15 @@ nccl_simulated = %D%/client.h %D%/simcuda.c %D%/simcuda.h
 nccl_ldflags = $(AM_LDFLAGS) -rdynamic -Wl,-rpath,$(abs_top_builddir)
 nccl_ldadd = libnccl.so.2 $(CMOCKA_LIBS)
 unit_tests += \
+	%D%/test_asked \
 	%D%/test_clients \
 	%D%/test_failing \
 	%D%/test_faults \
 	%D%/test_groups \
+	%D%/test_grow \
 	%D%/test_interleave \
+	%D%/test_killed \
+	%D%/test_operations \
 	%D%/test_plan \
 	%D%/test_processes \
 	%D%/test_ranks \
@@ -15,6 +19,9 @@ unit_tests += \
 	%D%/test_shrink \
 	%D%/test_shrink_behind \
 	%D%/test_split
+%C%_test_asked_SOURCES = %D%/test_asked.c $(nccl_simulated)
+%C%_test_asked_LDADD = $(nccl_ldadd)
+%C%_test_asked_LDFLAGS = $(nccl_ldflags)
 %C%_test_clients_SOURCES = %D%/test_clients.c $(nccl_simulated)
 %C%_test_clients_LDADD = $(nccl_ldadd)
 %C%_test_clients_LDFLAGS = $(nccl_ldflags)
@@ -29,13 +36,23 @@ unit_tests += \
 %C%_test_groups_SOURCES = %D%/test_groups.c $(nccl_simulated)
 %C%_test_groups_LDADD = $(nccl_ldadd)
 %C%_test_groups_LDFLAGS = $(nccl_ldflags)
+%C%_test_grow_SOURCES = %D%/test_grow.c $(nccl_simulated)
+%C%_test_grow_LDADD = $(nccl_ldadd)
+%C%_test_grow_LDFLAGS = $(nccl_ldflags)
 %C%_test_interleave_SOURCES = %D%/test_interleave.c $(nccl_simulated)
 %C%_test_interleave_LDADD = $(nccl_ldadd)
 %C%_test_interleave_LDFLAGS = $(nccl_ldflags)
+%C%_test_killed_SOURCES = %D%/test_killed.c %D%/processes.h $(nccl_simulated)
+%C%_test_killed_LDADD = $(nccl_ldadd)
+%C%_test_killed_LDFLAGS = $(nccl_ldflags)
+%C%_test_operations_SOURCES = %D%/test_operations.c $(nccl_simulated)
+%C%_test_operations_LDADD = $(nccl_ldadd)
+%C%_test_operations_LDFLAGS = $(nccl_ldflags)
 %C%_test_plan_SOURCES = %D%/test_plan.c $(nccl_simulated)
 %C%_test_plan_LDADD = $(nccl_ldadd)
 %C%_test_plan_LDFLAGS = $(nccl_ldflags)
-%C%_test_processes_SOURCES = %D%/test_processes.c $(nccl_simulated)
+%C%_test_processes_SOURCES = %D%/test_processes.c %D%/processes.h \
+	$(nccl_simulated)
 %C%_test_processes_LDADD = $(nccl_ldadd)
 %C%_test_processes_LDFLAGS = $(nccl_ldflags)
 %C%_test_ranks_SOURCES = %D%/test_ranks.c $(nccl_simulated)

@@ -24,6 +24,14 @@ missing() {
 		done
 }
 
+# Files that are named in the place of a case, and are not there.
+lost() {
+	rules | grep -o '[a-z]*/[a-z/]*\.[a-z]*' | sort -u |
+		while IFS= read -r file; do
+			[ -e "${GTOPO_SRC:-.}/$file" ] || echo "no $file"
+		done
+}
+
 # Programs of cases that are not built.
 unbuilt() {
 	local program
@@ -47,5 +55,6 @@ untold() {
 verdict "a rule is a topic, words and a case" "$(malformed)"
 verdict "the cases are run" "$(missing)"
 verdict "their programs are built" "$(unbuilt)"
+verdict "what stands in for a case is there" "$(lost)"
 verdict "the folder's README has what is refused" "$(untold)"
 tap_end

@@ -8,6 +8,9 @@
 
 #include "nccl/cuda.h"
 
+/* Of a device: what is more a sanitizer would not try. */
+static const size_t sim_memory_bytes = (size_t)1 << 37;
+
 struct sim_item {
 	struct sim_item *next;
 	void (*fn)(void *arg);
@@ -21,7 +24,21 @@ struct sim_stream {
 	struct sim_item *first, **last;
 	int items; /* that are not done */
 	int busy, quit;
-	unsigned long long capture;
+	struct sim_graph *capture;
+};
+
+/* A call, or a mark that is made when the graph is launched. */
+struct sim_node {
+	struct sim_node *next;
+	void (*fn)(void *arg);
+	void *arg;
+	struct sim_event *event; /* a reference, if fn is NULL */
+	int records;
+};
+
+struct sim_graph {
+	unsigned long long id;
+	struct sim_node *first, **last;
 };
 
 /* Whoever may still look at it has a reference. */
@@ -29,7 +46,7 @@ struct sim_event {
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;
 	unsigned long recorded, passed;
-	unsigned long long capture; /* of the stream that has recorded it */
+	struct sim_graph *capture; /* of the stream that has recorded it */
 	int refs;
 };
 
@@ -117,11 +134,28 @@ static struct sim_stream *sim_stream_of(void *stream)
 	return *own;
 }
 
+static void sim_graph_add(struct sim_graph *graph, struct sim_node what)
+{
+	struct sim_node *node = malloc(sizeof(*node));
+
+	if (!node)
+		abort();
+	*node = what;
+	*graph->last = node;
+	graph->last = &node->next;
+}
+
 void sim_stream_call(void *arg, void (*fn)(void *arg), void *data)
 {
 	struct sim_stream *stream = sim_stream_of(arg);
-	struct sim_item *item = calloc(1, sizeof(*item));
+	struct sim_item *item;
 
+	if (stream->capture) {
+		sim_graph_add(stream->capture,
+			      (struct sim_node){.fn = fn, .arg = data});
+		return;
+	}
+	item = calloc(1, sizeof(*item));
 	if (!item)
 		abort();
 	item->fn = fn;
@@ -278,29 +312,91 @@ static int sim_mark(void *stream, struct sim_event *event, int records)
 	return 0;
 }
 
-void sim_stream_capture(void *stream, unsigned long long id)
+void *sim_graph_new(void)
 {
-	sim_stream_of(stream)->capture = id;
+	static _Atomic unsigned long long ids;
+	struct sim_graph *graph = calloc(1, sizeof(*graph));
+
+	if (!graph)
+		abort();
+	graph->id = ++ids;
+	graph->last = &graph->first;
+	return graph;
+}
+
+void sim_stream_capture(void *stream, void *graph)
+{
+	sim_stream_of(stream)->capture = graph;
+}
+
+void sim_graph_launch(void *arg, void *stream)
+{
+	struct sim_graph *graph = arg;
+	struct sim_node *node;
+
+	while ((node = graph->first)) {
+		graph->first = node->next;
+		if (node->fn)
+			sim_stream_call(stream, node->fn, node->arg);
+		else if (sim_mark(stream, node->event, node->records))
+			abort();
+		if (node->event)
+			sim_event_free(node->event);
+		free(node);
+	}
+	free(graph);
 }
 
 static int sim_stream_get_capture(void *stream, unsigned long long *id)
 {
-	*id = sim_stream_of(stream)->capture;
+	const struct sim_graph *graph = sim_stream_of(stream)->capture;
+
+	*id = graph ? graph->id : 0;
 	return 0;
 }
 
-static int sim_event_record(void *event, void *stream)
+/* Streams of one graph are in order anyhow, as it runs on one. */
+static int sim_event_record(void *arg, void *stream)
 {
-	((struct sim_event *)event)->capture = sim_stream_of(stream)->capture;
-	return sim_mark(stream, event, 1);
+	struct sim_event *event = arg;
+
+	event->capture = sim_stream_of(stream)->capture;
+	return event->capture ? 0 : sim_mark(stream, event, 1);
 }
 
-static int sim_stream_wait(void *stream, void *event)
+static int sim_stream_wait(void *stream, void *arg)
 {
-	if (((struct sim_event *)event)->capture !=
-	    sim_stream_of(stream)->capture)
+	struct sim_event *event = arg;
+
+	if (event->capture != sim_stream_of(stream)->capture)
 		return 1;
-	return sim_mark(stream, event, 0);
+	return event->capture ? 0 : sim_mark(stream, event, 0);
+}
+
+static int sim_graph_mark(void *stream, struct sim_event *event, int records)
+{
+	struct sim_graph *graph = sim_stream_of(stream)->capture;
+
+	if (!graph)
+		return 1;
+	pthread_mutex_lock(&event->mutex);
+	event->refs++;
+	pthread_mutex_unlock(&event->mutex);
+	sim_graph_add(graph,
+		      (struct sim_node){.event = event, .records = records});
+	return 0;
+}
+
+static int sim_graph_wait(void *stream, void *event)
+{
+	return sim_graph_mark(stream, event, 0);
+}
+
+/* Behind each operation, of which the last one counts. */
+static int sim_graph_record(void *stream, void *event, void **node)
+{
+	*node = event;
+	return sim_graph_mark(stream, event, 1);
 }
 
 static int sim_event_pending(void *arg, int *pending)
@@ -321,7 +417,7 @@ static int sim_call(void *stream, void (*fn)(void *arg), void *arg)
 
 static int sim_memory_new(void **memory, size_t bytes)
 {
-	*memory = malloc(bytes);
+	*memory = bytes > sim_memory_bytes ? NULL : malloc(bytes);
 	return !*memory;
 }
 
@@ -347,6 +443,8 @@ const struct gt_cuda *gt_nccl_simulated_cuda(void)
 		.event_pending = sim_event_pending,
 		.stream_wait = sim_stream_wait,
 		.stream_capture = sim_stream_get_capture,
+		.graph_wait = sim_graph_wait,
+		.graph_record = sim_graph_record,
 		.call = sim_call,
 		.memory_new = sim_memory_new,
 		.memory_free = sim_memory_free,

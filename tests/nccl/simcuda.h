@@ -30,10 +30,14 @@ void sim_stream_sync(void *stream); /* NULL: the device's default stream */
 int sim_stream_is_idle(void *stream);
 
 /*
- * From now on the stream is in that capture, or in none (0): it can wait for no
- * event of another one.  What is put on it runs nonetheless.
+ * A graph, of what is put on streams while these are captured in it; NULL: in
+ * none any more.  Such a stream can wait for no event of another graph's.  The
+ * graph is launched once, all of it in the order in which it was captured, and
+ * is gone then.
  */
-void sim_stream_capture(void *stream, unsigned long long id);
+void *sim_graph_new(void);
+void sim_stream_capture(void *stream, void *graph);
+void sim_graph_launch(void *graph, void *stream);
 
 /*
  * From now on a stream holds so many commands that are not done, and who puts

@@ -135,6 +135,51 @@ static void case_abort_operation(void **state)
 	sim_stream_free(stream);
 }
 
+enum { FULL = 2 /* calls, of which the last one finds no room */ };
+
+static void *call_main(void *arg)
+{
+	struct waiter *w = arg;
+	int one = 1, out = 0;
+
+	for (int i = 0; !w->result && i < FULL; i++) {
+		if (i == FULL - 1)
+			w->began = 1;
+		w->result = ncclAllReduce(&one, &out, 1, INT32, SUM, w->comm,
+					  w->made);
+	}
+	sim_stream_sync(w->made);
+	return NULL;
+}
+
+/*
+ * A call waits, as the queue of its GPU is full of what another rank does not
+ * call: an abort from another thread ends it as well.
+ */
+static void case_abort_full_queue(void **state)
+{
+	struct waiter w = {.size = 2, .made = sim_stream_new()};
+	void *comms[2];
+	long since;
+	int seen;
+
+	(void)state;
+	make_two(comms);
+	w.comm = comms[0];
+	sim_stream_room(2); /* an operation, and the mark behind it */
+	start(&w, call_main);
+	OK(ncclCommGetAsyncError(comms[0], &seen));
+	IS(seen == SUCCESS);
+	since = now_ms();
+	OK(ncclCommAbort(comms[0]));
+	pthread_join(w.thread, NULL);
+	print_message("an abort ended a call in %ld ms\n", now_ms() - since);
+	IS(now_ms() - since < MOST_MS);
+	sim_stream_room(0);
+	OK(ncclCommAbort(comms[1]));
+	sim_stream_free(w.made);
+}
+
 static void *finalize_main(void *arg)
 {
 	struct waiter *w = arg;
@@ -329,6 +374,7 @@ int main(void)
 		cmocka_unit_test(case_abort_init),
 		cmocka_unit_test(case_abort_split),
 		cmocka_unit_test(case_abort_operation),
+		cmocka_unit_test(case_abort_full_queue),
 		cmocka_unit_test(case_abort_finalize),
 		cmocka_unit_test(case_destroy),
 		cmocka_unit_test(case_mismatch),

@@ -4,6 +4,8 @@
  */
 #include "nccl/client.h"
 
+#include <stdatomic.h>
+
 enum { RANKS = 3 };
 
 /* One thread has all ranks, which only a group can do. */
@@ -287,68 +289,165 @@ static void case_streams(void **state)
 	ranks_run(RANKS, body_streams);
 }
 
-/* Captured operations do not wait for others, nor those for them. */
+/* Two streams of one graph, as graphs fork, and what is beside it. */
 static void body_captures(struct rank *rank)
 {
-	void *graph = sim_stream_new(), *other = sim_stream_new();
-	int one = 1, out = 0;
+	void *one_of = sim_stream_new(), *other = sim_stream_new(), *graph;
+	int one = 1, out = 0, again = 0;
 
-	for (unsigned long long id = 1; id <= 3; id++) {
+	for (int i = 0; i < 3; i++) {
 		OK(ncclAllReduce(&one, &out, 1, INT32, SUM, rank->comm,
 				 rank->stream));
 		sim_stream_sync(rank->stream);
-		sim_stream_capture(graph, id);
-		OK(ncclAllReduce(&one, &out, 1, INT32, SUM, rank->comm, graph));
-		/* Another stream of the same capture, as graphs fork. */
-		sim_stream_capture(other, id);
-		OK(ncclAllReduce(&one, &out, 1, INT32, SUM, rank->comm, other));
-		sim_stream_sync(other);
-		sim_stream_capture(graph, 0);
-		sim_stream_capture(other, 0);
+		graph = sim_graph_new();
+		sim_stream_capture(one_of, graph);
+		OK(ncclAllReduce(&one, &out, 1, INT32, SUM, rank->comm,
+				 one_of));
+		sim_stream_capture(other, graph);
+		OK(ncclAllReduce(&out, &again, 1, INT32, SUM, rank->comm,
+				 other));
+		sim_stream_capture(one_of, NULL);
+		sim_stream_capture(other, NULL);
+		IS(sim_stream_is_idle(one_of) && sim_stream_is_idle(other));
+		out = again = 0;
+		sim_graph_launch(graph, rank->stream);
+		sim_stream_sync(rank->stream);
+		IS(out == RANKS && again == RANKS * RANKS);
 		OK(ncclAllReduce(&one, &out, 1, INT32, SUM, rank->comm, other));
 		sim_stream_sync(other);
 		IS(out == RANKS);
 	}
-	sim_stream_free(graph);
+	sim_stream_free(one_of);
 	sim_stream_free(other);
-}
-
-/* A group of which a part is captured is refused, and nothing is spoilt. */
-static void body_captured_in_part(struct rank *rank)
-{
-	void *graph = sim_stream_new();
-	int one = 1, out = 0, other = 0, state;
-
-	for (unsigned long long id = 1; id <= 2; id++) {
-		sim_stream_capture(graph, 7);
-		sim_stream_capture(rank->stream, id == 1 ? 0 : 8);
-		OK(ncclGroupStart());
-		OK(ncclAllReduce(&one, &out, 1, INT32, SUM, rank->comm, graph));
-		OK(ncclAllReduce(&one, &other, 1, INT32, SUM, rank->comm,
-				 rank->stream));
-		WANT(USAGE, ncclGroupEnd());
-		IS(strstr(ncclGetLastError(NULL), "captured in another graph"));
-	}
-	sim_stream_capture(graph, 0);
-	sim_stream_capture(rank->stream, 0);
-	OK(ncclCommGetAsyncError(rank->comm, &state));
-	IS(state == SUCCESS && !out && !other);
-	OK(ncclAllReduce(&one, &out, 1, INT32, SUM, rank->comm, graph));
-	sim_stream_sync(graph);
-	IS(out == RANKS);
-	sim_stream_free(graph);
-}
-
-static void case_captured_in_part(void **state)
-{
-	(void)state;
-	ranks_run(RANKS, body_captured_in_part);
 }
 
 static void case_captures(void **state)
 {
 	(void)state;
 	ranks_run(RANKS, body_captures);
+}
+
+/* A graph of the caller's work, and of an operation that is behind it. */
+static void *capture_sum(struct rank *rank, struct work *work, const int *in,
+			 int *out)
+{
+	void *graph = sim_graph_new(), *stream = sim_stream_new();
+
+	sim_stream_capture(stream, graph);
+	if (work)
+		sim_stream_call(stream, do_work, work);
+	OK(ncclAllReduce(in, out, 1, INT32, SUM, rank->comm, stream));
+	sim_stream_capture(stream, NULL);
+	sim_stream_free(stream);
+	return graph;
+}
+
+/*
+ * Graphs and what is in none are launched on streams of their own, and each
+ * reads what the one before it has written.
+ */
+static void body_graph_order(struct rank *rank)
+{
+	void *on = sim_stream_new(), *graphs[2];
+	int a = 0, sums[4] = {0};
+	struct work slow = {{0, 3000000}, &a, 1}, more = {{0, 3000000}, &a, 1};
+
+	graphs[0] = capture_sum(rank, NULL, &sums[0], &sums[1]);
+	graphs[1] = capture_sum(rank, &more, &sums[1], &sums[2]);
+	sim_stream_call(rank->stream, do_work, &slow);
+	OK(ncclAllReduce(&a, &sums[0], 1, INT32, SUM, rank->comm,
+			 rank->stream));
+	sim_graph_launch(graphs[0], on);
+	sim_graph_launch(graphs[1], on);
+	OK(ncclAllReduce(&sums[2], &sums[3], 1, INT32, SUM, rank->comm,
+			 rank->stream));
+	OK(ncclCommFinalize(rank->comm));
+	for (int i = 0, want = 1; i < 4; i++)
+		IS(sums[i] == (want *= RANKS));
+	sim_stream_sync(on);
+	sim_stream_free(on);
+}
+
+static void case_graph_order(void **state)
+{
+	(void)state;
+	ranks_run(RANKS, body_graph_order);
+}
+
+/* A caller's work that is done when the caller says so. */
+static void do_hold(void *arg)
+{
+	const struct timespec nap = {0, 1000000};
+
+	while (!atomic_load((_Atomic int *)arg))
+		nanosleep(&nap, NULL);
+}
+
+/*
+ * Who says that graphs and streams are not mixed has no such order: an
+ * operation waits for no graph that was launched before it.
+ */
+static void body_graph_alone(struct rank *rank)
+{
+	void *on = sim_stream_new(), *graph;
+	int one = 1, sum = 0, out = 0;
+	_Atomic int held = 0;
+
+	graph = capture_sum(rank, NULL, &one, &sum);
+	sim_stream_call(on, do_hold, &held);
+	sim_graph_launch(graph, on);
+	OK(ncclAllReduce(&one, &out, 1, INT32, SUM, rank->comm, rank->stream));
+	sim_stream_sync(rank->stream);
+	IS(out == RANKS && !sum);
+	rank_gate(rank);
+	atomic_store(&held, 1);
+	sim_stream_sync(on);
+	IS(sum == RANKS);
+	sim_stream_free(on);
+}
+
+static void case_graph_alone(void **state)
+{
+	(void)state;
+	setenv("NCCL_GRAPH_MIXING_SUPPORT", "0", 1);
+	ranks_run(RANKS, body_graph_alone);
+	unsetenv("NCCL_GRAPH_MIXING_SUPPORT");
+}
+
+/* A group of which a part is captured is refused, and nothing is spoilt. */
+static void body_captured_in_part(struct rank *rank)
+{
+	void *stream = sim_stream_new();
+	void *graphs[] = {sim_graph_new(), sim_graph_new()};
+	int one = 1, out = 0, other = 0, state;
+
+	sim_stream_capture(stream, graphs[0]);
+	for (int i = 0; i < 2; i++) {
+		sim_stream_capture(rank->stream, i ? graphs[1] : NULL);
+		OK(ncclGroupStart());
+		OK(ncclAllReduce(&one, &out, 1, INT32, SUM, rank->comm,
+				 stream));
+		OK(ncclAllReduce(&one, &other, 1, INT32, SUM, rank->comm,
+				 rank->stream));
+		WANT(USAGE, ncclGroupEnd());
+		IS(strstr(ncclGetLastError(NULL), "captured in another graph"));
+	}
+	sim_stream_capture(stream, NULL);
+	sim_stream_capture(rank->stream, NULL);
+	for (int i = 0; i < 2; i++)
+		sim_graph_launch(graphs[i], stream);
+	OK(ncclCommGetAsyncError(rank->comm, &state));
+	IS(state == SUCCESS && !out && !other);
+	OK(ncclAllReduce(&one, &out, 1, INT32, SUM, rank->comm, stream));
+	sim_stream_sync(stream);
+	IS(out == RANKS);
+	sim_stream_free(stream);
+}
+
+static void case_captured_in_part(void **state)
+{
+	(void)state;
+	ranks_run(RANKS, body_captured_in_part);
 }
 
 /* Many communicators of one thread in one group. */
@@ -380,15 +479,6 @@ static void case_many(void **state)
 	sim_stream_free(stream);
 }
 
-static int poll_state(void *comm)
-{
-	int state = PROGRESS;
-
-	while (state == PROGRESS)
-		OK(ncclCommGetAsyncError(comm, &state));
-	return state;
-}
-
 /* Communicators that do not block: one thread makes all ranks, and polls. */
 static void case_nonblocking(void **state)
 {
@@ -415,7 +505,7 @@ static void case_nonblocking(void **state)
 		}
 	}
 	for (int r = 0; r < RANKS; r++)
-		IS(poll_state(comms[r]) == SUCCESS);
+		IS(client_await(comms[r]) == SUCCESS);
 	OK(ncclCommInitRank(&blocking, 1, other, 0));
 	OK(ncclGroupStart());
 	OK(ncclAllReduce(&one, &out, 1, INT32, SUM, comms[0], NULL));
@@ -438,6 +528,8 @@ int main(void)
 		cmocka_unit_test(case_streams),
 		cmocka_unit_test(case_captures),
 		cmocka_unit_test(case_captured_in_part),
+		cmocka_unit_test(case_graph_order),
+		cmocka_unit_test(case_graph_alone),
 		cmocka_unit_test(case_many),
 		cmocka_unit_test(case_nonblocking),
 	};

@@ -2,8 +2,8 @@
  * Random programs: each rank is a thread with several communicators, which
  * overlap in a circle, and calls what belongs to each in the order of that
  * communicator alone.  Which of them comes first, what is called in one group,
- * and on which stream, each rank decides for itself.  None of it
- * may deadlock, and every result is checked.
+ * and on which stream, each rank decides for itself: an interleaving.  None of
+ * them may deadlock, and every result is checked.
  */
 #include "nccl/client.h"
 
@@ -28,6 +28,7 @@ struct part {
 
 static struct bundle *bundles[COMMS];
 static int nbundles;
+static int nturn; /* of them, until all streams are empty once */
 static uint64_t seed;
 
 static uint32_t next_random(uint64_t *at, uint32_t below)
@@ -101,14 +102,14 @@ static void player_check(const struct player *p, int c, int number)
 }
 
 /* Some communicators at once, each with its next bundle, or one alone. */
-static void player_step(struct player *p)
+static void player_step(struct player *p, int end)
 {
 	int grouped = (int)next_random(&p->random, 3) == 0;
 
 	if (grouped)
 		OK(ncclGroupStart());
 	for (int c = 0; c < COMMS; c++)
-		if (p->comms[c] && p->done[c] < nbundles &&
+		if (p->comms[c] && p->done[c] < end &&
 		    !next_random(&p->random, 2))
 			player_call(p, c);
 	if (grouped)
@@ -118,10 +119,10 @@ static void player_step(struct player *p)
 		sched_yield();
 }
 
-static int player_is_done(const struct player *p)
+static int player_is_done(const struct player *p, int end)
 {
 	for (int c = 0; c < COMMS; c++)
-		if (p->comms[c] && p->done[c] < nbundles)
+		if (p->comms[c] && p->done[c] < end)
 			return 0;
 	return 1;
 }
@@ -157,26 +158,36 @@ static void player_end(struct player *p)
 	}
 }
 
+/* One interleaving is over: what comes next is mixed with nothing of it. */
+static void player_sync(const struct player *p)
+{
+	for (int c = 0; c < COMMS; c++)
+		for (int i = 0; p->comms[c] && i < 2; i++)
+			sim_stream_sync(p->streams[c][i]);
+}
+
 static void body_play(struct rank *rank)
 {
 	struct player p = {.rank = rank,
 			   .random = seed * 1000 + (uint64_t)rank->rank};
 
 	player_begin(&p);
-	while (!player_is_done(&p))
-		player_step(&p);
+	for (int end = nturn; end <= nbundles; end += nturn) {
+		while (!player_is_done(&p, end))
+			player_step(&p, end);
+		player_sync(&p);
+	}
 	player_end(&p);
 }
 
-/* What all ranks call in a program, of so many bundles a communicator. */
-static void bundles_make(int n)
+/* What all ranks call in a program. */
+static void bundles_make(void)
 {
 	uint64_t random = seed;
 
-	nbundles = n;
 	for (int c = 0; c < COMMS; c++) {
-		bundles[c] = calloc((size_t)n, sizeof(**bundles));
-		for (int i = 0; i < n; i++) {
+		bundles[c] = calloc((size_t)nbundles, sizeof(**bundles));
+		for (int i = 0; i < nbundles; i++) {
 			struct bundle *b = &bundles[c][i];
 
 			b->n = 1 + (int)next_random(&random, OPS_MAX);
@@ -186,25 +197,34 @@ static void bundles_make(int n)
 	}
 }
 
-/* So many programs, whose seeds follow one another. */
-static void play(uint64_t first, int programs, int n)
+/*
+ * So many programs, whose seeds follow one another, each with so many
+ * interleavings of `turn` bundles a communicator.
+ */
+static void play(uint64_t first, int programs, int turns, int turn)
 {
+	nturn = turn;
+	nbundles = turns * turn;
 	for (seed = first; seed < first + (uint64_t)programs; seed++) {
-		bundles_make(n);
+		bundles_make();
 		ranks_run(RANKS, body_play);
 		for (int c = 0; c < COMMS; c++)
 			free(bundles[c]);
 	}
 }
 
-/* All programs together have 10^4 calls, or a tenth of them. */
+/* One interleaving that takes long, as many calls are under way in it. */
+static void case_long(void **state)
+{
+	(void)state;
+	play(1, 2, 1, gt_test_is_brief() ? 30 : 125);
+}
+
+/* 10^4 of them, or a tenth; communicators are made anew now and then. */
 static void case_interleave(void **state)
 {
 	(void)state;
-	if (gt_test_is_brief())
-		play(1, 2, 30);
-	else
-		play(1, 5, 125);
+	play(3, 10, gt_test_is_brief() ? 100 : 1000, 2);
 }
 
 /* GTOPO_PROGRAMS of a few calls each, from GTOPO_SEED on. */
@@ -219,16 +239,17 @@ static void case_many(void **state)
 		skip();
 	}
 	alarm(0);
-	play(first ? strtoull(first, NULL, 10) : 6, atoi(programs), 8);
+	play(first ? strtoull(first, NULL, 10) : 13, atoi(programs), 1, 8);
 }
 
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
+		cmocka_unit_test(case_long),
 		cmocka_unit_test(case_interleave),
 		cmocka_unit_test(case_many),
 	};
 
-	alarm(300);
+	alarm(900);
 	return cmocka_run_group_tests(cases, NULL, NULL);
 }

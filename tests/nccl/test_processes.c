@@ -1,112 +1,15 @@
 /*
- * Ranks in several processes, any number in each, that share nothing but a
- * unique id; and what the others are told when one of them is killed.
+ * Ranks in several processes: what they compute, and how those go on that are
+ * left when one of them is killed.
  */
-#include "nccl/client.h"
+#include "nccl/processes.h"
 
-#include <linux/tcp.h>
-#include <netinet/in.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdatomic.h>
-#include <sys/mman.h>
-#include <sys/eventfd.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-
-#include "world/auth.h"
-
-enum { MOST = 4, COUNT = 20000 };
-
-struct process {
-	pid_t pid;
-	int door; /* the id comes through it */
-};
-
-enum { CHILD_S = 40 };
-
-static _Atomic int *arrivals; /* at gates; all processes' */
-static int gates;             /* that this process has come to */
-
-/*
- * Waits until all of n processes have come.  An operation does not do that: one
- * that is over here may be under way elsewhere, and fails there when this
- * process dies.
- */
-static void gate(int n)
-{
-	int wanted = ++gates * n;
-
-	atomic_fetch_add(arrivals, 1);
-	while (atomic_load(arrivals) < wanted)
-		usleep(200);
-}
-
-/* What a process does, with its number, of how many. */
-typedef void process_body(int p, int n, const id_t128 *id);
-
-/* All are forked before there is a thread, and wait for the id. */
-static void fork_all(struct process *all, int n, process_body *body)
-{
-	int ends[2];
-	id_t128 id;
-
-	fflush(NULL);
-	for (int p = 0; p < n; p++) {
-		IS(!pipe(ends));
-		all[p].pid = fork();
-		IS(all[p].pid >= 0);
-		if (!all[p].pid) {
-			prctl(PR_SET_PDEATHSIG, SIGKILL);
-			close(ends[1]);
-			IS(read(ends[0], &id, sizeof(id)) == sizeof(id));
-			body(p, n, &id);
-			exit(0);
-		}
-		close(ends[0]);
-		all[p].door = ends[1];
-	}
-}
-
-/*
- * The id is made by a process that has no rank, as servers of rendezvous do.
- * `killed` is the process that will kill itself, or -1.
- */
-static void run_all(int n, int killed, process_body *body)
-{
-	struct process all[MOST];
-	id_t128 id;
-	int status;
-	pid_t maker;
-
-	arrivals = mmap(NULL, sizeof(*arrivals), PROT_READ | PROT_WRITE,
-			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	IS(arrivals != MAP_FAILED);
-	fork_all(all, n, body);
-	maker = fork();
-	if (!maker) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		OK(ncclGetUniqueId(&id));
-		for (int p = 0; p < n; p++)
-			IS(write(all[p].door, &id, sizeof(id)) == sizeof(id));
-		pause();
-	}
-	for (int p = 0; p < n; p++) {
-		close(all[p].door);
-		IS(waitpid(all[p].pid, &status, 0) == all[p].pid);
-		IS(p == killed ? WIFSIGNALED(status) : status == 0);
-	}
-	kill(maker, SIGKILL);
-	IS(waitpid(maker, &status, 0) == maker);
-	munmap((void *)arrivals, sizeof(*arrivals));
-}
+enum { COUNT = 20000, CHILD_S = 40 };
 
 /* One rank a process, and one that has all that are left. */
 static int first_of(int p)
 {
-	static const int firsts[MOST + 1] = {0, 2, 3, 6};
+	static const int firsts[PROCESSES_MOST + 1] = {0, 2, 3, 6};
 
 	return firsts[p];
 }
@@ -119,7 +22,7 @@ struct local {
 static void body_uneven(int p, int n, const id_t128 *id)
 {
 	int first = first_of(p), end = first_of(p + 1), size = first_of(n);
-	struct local local[MOST];
+	struct local local[PROCESSES_MOST];
 
 	OK(ncclGroupStart());
 	/* Ranks do not lie in order: process 0 has the last ones. */
@@ -193,173 +96,6 @@ static void case_hosts(void **state)
 	run_all(3, -1, body_hosts);
 }
 
-static void die(void)
-{
-	kill(getpid(), SIGKILL);
-}
-
-/* Everybody else is told that a rank is gone, within the time that takes. */
-static void want_remote(void *comm)
-{
-	int state = SUCCESS;
-
-	while (state == SUCCESS)
-		OK(ncclCommGetAsyncError(comm, &state));
-	IS(state == REMOTE);
-	IS(strstr(ncclGetLastError(comm), "ended without a word") ||
-	   strstr(ncclGetLastError(comm), "has left"));
-	OK(ncclCommAbort(comm));
-}
-
-/* All ranks add up. */
-static void meet(void *comm, int n)
-{
-	int32_t in = 1, out = 0;
-
-	OK(ncclAllReduce(&in, &out, 1, INT32, SUM, comm, NULL));
-	sim_stream_sync(NULL);
-	IS(out == n);
-}
-
-static void body_dies_in_operation(int p, int n, const id_t128 *id)
-{
-	void *comm, *stream = sim_stream_new();
-	int32_t in = 1, out = 0;
-
-	sim_use_device(p);
-	OK(ncclCommInitRank(&comm, n, *id, p));
-	meet(comm, n);
-	gate(n);
-	if (p == 1)
-		die();
-	/* It may be known before the call, or show only behind it. */
-	if (ncclAllReduce(&in, &out, 1, INT32, SUM, comm, stream))
-		IS(strstr(ncclGetLastError(comm), "ncclAllReduce"));
-	sim_stream_sync(stream);
-	want_remote(comm);
-	sim_stream_free(stream);
-}
-
-static void body_dies_idle(int p, int n, const id_t128 *id)
-{
-	void *comm;
-
-	sim_use_device(p);
-	OK(ncclCommInitRank(&comm, n, *id, p));
-	meet(comm, n);
-	gate(n);
-	if (p == 1)
-		die();
-	want_remote(comm);
-}
-
-static _Atomic int *heard; /* all processes' */
-
-/* A child that outlives its rank, as loaders of data do, has no connection. */
-static void body_dies_with_child(int p, int n, const id_t128 *id)
-{
-	struct timespec since, now;
-	void *comm;
-	pid_t child;
-
-	sim_use_device(p);
-	OK(ncclCommInitRank(&comm, n, *id, p));
-	meet(comm, n);
-	gate(n);
-	child = p == 1 ? fork() : -1;
-	if (!child) {
-		/* If nobody hears of the rank, they hear this end. */
-		for (int i = 0; i < CHILD_S * 100 && !*heard; i++)
-			usleep(10000);
-		_exit(0);
-	}
-	if (p == 1)
-		die();
-	clock_gettime(CLOCK_MONOTONIC, &since);
-	want_remote(comm);
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	*heard = 1;
-	IS(now.tv_sec - since.tv_sec < CHILD_S / 2);
-}
-
-/*
- * Wait until the process that made the id has let this one in, which it tells
- * by its proof: from then on it sees this one's end.
- */
-static void await_entry(void)
-{
-	const unsigned proven =
-		sizeof(struct gt_auth_greeting) + sizeof(struct gt_auth_proof);
-	struct tcp_info info;
-	socklen_t size;
-
-	for (int fd = 0;; fd = (fd + 1) % 64) {
-		memset(&info, 0, sizeof(info));
-		size = sizeof(info);
-		if (!getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) &&
-		    info.tcpi_bytes_received >= proven)
-			return;
-		if (!fd)
-			sched_yield();
-	}
-}
-
-static void body_dies_in_init(int p, int n, const id_t128 *id)
-{
-	struct client_config config = client_config(24, 21400);
-	void *comm;
-
-	sim_use_device(p);
-	config.numbers[0] = 0;
-	if (p == 1) {
-		/* It comes, and goes before the last one has come. */
-		WANT(PROGRESS,
-		     ncclCommInitRankConfig(&comm, n + 1, *id, p, &config));
-		await_entry();
-		die();
-	}
-	WANT(REMOTE, ncclCommInitRank(&comm, n + 1, *id, p));
-	IS(!comm);
-}
-
-static int dies_on_its_way; /* this process */
-
-/* What a world needs first, before anybody comes into it. */
-__attribute__((visibility("default"))) int eventfd(unsigned int count,
-						   int flags)
-{
-	if (dies_on_its_way)
-		die();
-	return (int)syscall(SYS_eventfd2, count, flags);
-}
-
-/* It is told where rank 0 waits, as all are, and does not come there. */
-static void body_dies_on_its_way(int p, int n, const id_t128 *id)
-{
-	void *comm;
-
-	sim_use_device(p);
-	dies_on_its_way = p == 1;
-	IS(ncclCommInitRank(&comm, n, *id, p) != SUCCESS);
-	IS(!comm);
-	IS(strstr(ncclGetLastError(NULL), "process 1: it has gone on its way"));
-}
-
-static void body_dies_in_split(int p, int n, const id_t128 *id)
-{
-	void *comm, *child;
-
-	sim_use_device(p);
-	OK(ncclCommInitRank(&comm, n, *id, p));
-	meet(comm, n);
-	gate(n);
-	if (p == 1)
-		die();
-	WANT(REMOTE, ncclCommSplit(comm, 0, p, &child, NULL));
-	IS(!child);
-	want_remote(comm);
-}
-
 static int victim;
 
 /* Those that are left go on without the one that is gone. */
@@ -387,6 +123,46 @@ static void case_goes_on(void **state)
 	(void)state;
 	for (victim = 0; victim < 3; victim++)
 		run_all(3, victim, body_goes_on);
+}
+
+enum { CIRCLE = 100 };
+
+/*
+ * Each two processes have a communicator, and each process begins with another
+ * one: a call that waited for the other process's would stand still.
+ */
+static void body_circle(int p, int n, const id_t128 *id)
+{
+	void *comm, *pairs[3], *streams[3];
+	int32_t in[3], out[3][CIRCLE];
+
+	sim_use_device(p);
+	OK(ncclCommInitRank(&comm, n, *id, p));
+	for (int c = 0; c < n; c++) {
+		OK(ncclCommSplit(comm, p == c || p == (c + 1) % n ? 0 : -1, p,
+				 &pairs[c], NULL));
+		streams[c] = sim_stream_new();
+		in[c] = p + 10 * c;
+	}
+	for (int i = 0; i < CIRCLE * n; i++)
+		if (pairs[(p + i) % n])
+			OK(ncclAllReduce(&in[(p + i) % n],
+					 &out[(p + i) % n][i / n], 1, INT32,
+					 SUM, pairs[(p + i) % n],
+					 streams[(p + i) % n]));
+	for (int c = 0; c < n; c++) {
+		sim_stream_free(streams[c]);
+		for (int i = 0; pairs[c] && i < CIRCLE; i++)
+			IS(out[c][i] == c + (c + 1) % n + 20 * c);
+		OK(ncclCommDestroy(pairs[c]));
+	}
+	OK(ncclCommDestroy(comm));
+}
+
+static void case_circle(void **state)
+{
+	(void)state;
+	run_all(3, -1, body_circle);
 }
 
 enum { GOINGS = 3, ROUNDS = 3 };
@@ -536,57 +312,12 @@ static void case_forks_behind_shrink(void **state)
 		run_all(3, victim, body_forks_behind_shrink);
 }
 
-static void case_killed_in_operation(void **state)
-{
-	(void)state;
-	run_all(3, 1, body_dies_in_operation);
-}
-
-static void case_killed_idle(void **state)
-{
-	(void)state;
-	run_all(3, 1, body_dies_idle);
-}
-
-static void case_killed_with_child(void **state)
-{
-	(void)state;
-	heard = mmap(NULL, sizeof(*heard), PROT_READ | PROT_WRITE,
-		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	IS(heard != MAP_FAILED);
-	run_all(3, 1, body_dies_with_child);
-	munmap((void *)heard, sizeof(*heard));
-}
-
-static void case_killed_in_init(void **state)
-{
-	(void)state;
-	run_all(3, 1, body_dies_in_init);
-}
-
-static void case_killed_on_its_way(void **state)
-{
-	(void)state;
-	run_all(3, 1, body_dies_on_its_way);
-}
-
-static void case_killed_in_split(void **state)
-{
-	(void)state;
-	run_all(3, 1, body_dies_in_split);
-}
-
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
 		cmocka_unit_test(case_uneven),
 		cmocka_unit_test(case_hosts),
-		cmocka_unit_test(case_killed_in_operation),
-		cmocka_unit_test(case_killed_idle),
-		cmocka_unit_test(case_killed_with_child),
-		cmocka_unit_test(case_killed_in_init),
-		cmocka_unit_test(case_killed_on_its_way),
-		cmocka_unit_test(case_killed_in_split),
+		cmocka_unit_test(case_circle),
 		cmocka_unit_test(case_goes_on),
 		cmocka_unit_test(case_many_go_on),
 		cmocka_unit_test(case_forks_behind_shrink),

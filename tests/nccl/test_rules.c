@@ -274,15 +274,6 @@ static void case_messages_at_once(void **state)
 	ranks_run(3, body_messages_at_once);
 }
 
-static int await(void *comm)
-{
-	int state = PROGRESS;
-
-	while (state == PROGRESS)
-		OK(ncclCommGetAsyncError(comm, &state));
-	return state;
-}
-
 /* A group of communicators that do not block is in progress at its end. */
 static void case_group_in_progress(void **state)
 {
@@ -301,14 +292,14 @@ static void case_group_in_progress(void **state)
 	}
 	WANT(PROGRESS, ncclGroupEnd());
 	for (int r = 0; r < 2; r++)
-		IS(await(comms[r]) == SUCCESS);
+		IS(client_await(comms[r]) == SUCCESS);
 	/* To finalize is as well, and is over when the others do it, too. */
 	OK(ncclGroupStart());
 	for (int r = 0; r < 2; r++)
 		OK(ncclCommFinalize(comms[r]));
 	WANT(PROGRESS, ncclGroupEnd());
 	for (int r = 0; r < 2; r++) {
-		IS(await(comms[r]) == SUCCESS);
+		IS(client_await(comms[r]) == SUCCESS);
 		OK(ncclCommDestroy(comms[r]));
 	}
 	sim_use_device(0);

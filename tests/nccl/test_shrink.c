@@ -84,13 +84,19 @@ struct watch {
 	int last;
 };
 
-/* Asks how the communicator fares, as a watchdog does. */
+/*
+ * Asks how the communicator fares, as a watchdog does.  Before it is revoked
+ * here it may see that another rank has done so; the last answer is of behind.
+ */
 static void *watch_main(void *arg)
 {
 	struct watch *watch = arg;
+	int over;
 
-	while (!atomic_load(&watch->over))
+	do {
+		over = atomic_load(&watch->over);
 		OK(ncclCommGetAsyncError(watch->comm, &watch->last));
+	} while (!over);
 	return NULL;
 }
 

@@ -148,13 +148,32 @@ static void case_doors(void **state)
 				GT_DOOR_SECRET_BYTES);
 }
 
+/*
+ * An id for ranks that come to others: these make it of what they are told, and
+ * of what they know, and nobody else does.
+ */
+static void case_invited(void **state)
+{
+	struct gt_secret known, other;
+	gt_nccl_id id, told, mine;
+
+	(void)state;
+	assert_int_equal(gt_secret_make(&known, NULL), 0);
+	assert_int_equal(gt_secret_make(&other, NULL), 0);
+	assert_int_equal(gt_uid_invite(&known, &id, &told, NULL), 0);
+	assert_memory_not_equal(&id, &told, sizeof(id));
+	assert_int_equal(gt_uid_understand(&told, &known, &mine, NULL), 0);
+	assert_memory_equal(&id, &mine, sizeof(id));
+	assert_int_equal(gt_uid_understand(&told, &other, &mine, NULL), 0);
+	assert_memory_not_equal(&id, &mine, sizeof(id));
+}
+
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
-		cmocka_unit_test(case_doors),
-		cmocka_unit_test(case_version),
-		cmocka_unit_test(case_nonsense),
-		cmocka_unit_test(case_stopped),
+		cmocka_unit_test(case_doors),    cmocka_unit_test(case_version),
+		cmocka_unit_test(case_nonsense), cmocka_unit_test(case_stopped),
+		cmocka_unit_test(case_invited),
 	};
 
 	alarm(120);
