@@ -230,9 +230,8 @@ others: "*"$words"*"[no-p2p]"* ]]
 	[ "$status" -eq 1 ]
 }
 
-# As measured on 2 H200 whose peer access was off: rings in the host's memory
-# between two processes, and a prototype of packets in one shot.
-@test "predictions agree with two H200 through the host's memory" {
+# As measured on 2 H200 whose peer access was off, between two processes.
+@test "rings are predicted as two H200 carry them through the host's memory" {
 	cd "$BATS_TEST_TMPDIR"
 	shut "$xml/h200-vm-4.xml" >shut.xml
 	gtopo search --gpus 0,1 -o plan shut.xml
@@ -241,22 +240,50 @@ others: "*"$words"*"[no-p2p]"* ]]
 		K, M = 1 << 10, 1 << 20
 		ring = {K: 19.7, 16 * K: 21.0, 64 * K: 23.5, 256 * K: 29.4,
 		    M: 50.4, 4 * M: 146, 16 * M: 542, 64 * M: 2031, 256 * M: 7688}
-		packets = {K: 5.9, 16 * K: 6.6, 64 * K: 8.4, 256 * K: 21, M: 70}
 		plan = json.load(open("plan"))
-		for name, measured in ("ring", ring), ("one-shot", packets):
-		    row = [s for s in plan["select"] if s["algo"] == name]
-		    last = dict(plan["select"][-1], max_bytes=None)
-		    only = [dict(row[0], max_bytes=1 << 40), last]
-		    json.dump(dict(plan, select=only), open("only", "w"))
-		    said = subprocess.check_output([
-		        os.environ["GTOPO"], "predict", "-b", "1K",
-		        "-e", "256M", "-f", "4", "--json", "only"])
-		    times = {r["bytes"]: r["time_us"]
-		        for r in json.loads(said)["rows"]}
-		    off = [abs(math.log(times[b] / measured[b]))
-		        for b in measured]
-		    assert statistics.median(off) < 0.06 and max(off) < 0.2, off
+		row = [s for s in plan["select"] if s["algo"] == "ring"]
+		json.dump(dict(plan, select=row), open("only", "w"))
+		said = subprocess.check_output([
+		    os.environ["GTOPO"], "predict", "-b", "1K",
+		    "-e", "256M", "-f", "4", "--json", "only"])
+		times = {r["bytes"]: r["time_us"] for r in json.loads(said)["rows"]}
+		off = [abs(math.log(times[b] / ring[b])) for b in ring]
+		assert statistics.median(off) < 0.06 and max(off) < 0.2, off
 	P
+}
+
+# judged BEGINNING MEDIAN LARGE: lines of bench/staged.py that begin so, and the
+# most that their medians may be, of all sizes and of those above 64 KiB.
+judged() {
+	grep "^$1" said | awk -v median="$2" -v large="$3" '
+		{ for (i = 1; i < NF; i++) has[$i] = $(i + 1) }
+		has["median"] > median || has["large"] > large { print; bad = 1 }
+		END { exit bad || !NR }'
+}
+
+# What the model says of H200 it must say within 15 %.  Of H100 there are times
+# of two iterations, so it is held to those of more than 64 KiB only, in which
+# the start of a run is a small part.
+@test "prices are near races on H200, and near those of the other kind of GPU" {
+	local results=$GTOPO_SRC/bench/results
+	cd "$BATS_TEST_TMPDIR"
+	python3 "$GTOPO_SRC/bench/staged.py" "$GTOPO" "$results"/*.no-peers.txt \
+		>said
+	[ "$(grep -vc '^#' said)" -eq 10 ]
+	judged 'defaults, stream, on h200' 6 6
+	judged 'defaults, graph, on h200' 15 15
+	judged 'defaults, .* on h100' 100 15
+	judged 'fitted on H100, .* on h200' 100 15
+	judged 'fitted on H200, .* on h100' 100 15
+	# Sizes and ways are those of the tables.
+	python3 "$GTOPO_SRC/bench/staged.py" -v "$GTOPO" \
+		"$results/h200x2-7382734.no-peers.txt" >each
+	grep -q '^  broadcast  *268435456 stream  *5252\.01 measured' each
+	[ "$(grep -c ' measured ' each)" -eq 87 ]
+	echo "nothing" >none
+	run python3 "$GTOPO_SRC/bench/staged.py" "$GTOPO" none
+	[ "$status" -eq 1 ]
+	[[ $output == "staged.py: none: "* ]]
 }
 
 @test "some pairs: those that have access keep their routes" {
