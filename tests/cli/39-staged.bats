@@ -31,6 +31,8 @@ told() {
 	while read -r how; do
 		(cd open && gtopo $how --p2p "$2" machine.xml) >asked
 		(cd shut && gtopo $how machine.xml) >edited
+		# A command that is proposed names the option as well.
+		sed -i 's/--rates nccl --p2p [^ ]* /--rates nccl /' asked
 		cmp asked edited
 		((n += 1))
 	done <<-'C'
@@ -47,8 +49,14 @@ told() {
 		search -q --coll alltoall
 		search -q --explain --algo ring
 		search -q --nodes 2 --coll allgather
+		pick -n 2
+		pick -n 3 --to json
+		pick -n 4 --nodes 2
+		nccl
+		nccl --json
+		page
 	C
-	[ "$n" -eq 13 ]
+	[ "$n" -eq 19 ]
 }
 
 # carried TOPOLOGY PLAN: what the plan loads, by a reader of its own.
@@ -497,6 +505,34 @@ out of range"
 	[ "$(grep -c 'Most likely' told)" -eq 0 ]
 	gtopo paths --p2p 0-1 --from GPU2 --to GPU3 some.xml |
 		grep -q '^Most likely, it is a virtual machine'
+}
+
+@test "--p2p: commands that ask NCCL's rules, or draw one machine only" {
+	cd "$BATS_TEST_TMPDIR"
+	gtopo nccl --p2p off dgx-h100 >said
+	grep -Fq "access  28 of 28 pairs of GPUs have no peer access" said
+	grep -q '^set  *NCCL_IGNORE_DISABLED_P2P=1  28 pairs' said
+	grep -q '^rings .*, over SYS$' said
+	gtopo nccl --p2p 1-0 pcie-8gpu >said
+	grep -q -- '--rates nccl --p2p 1-0 ' said || grep -q 'as good$' said
+	[ "$(grep -c 'NCCL_IGNORE' said)" -eq 0 ]
+	gtopo nccl pcie-8gpu >said
+	[ "$(grep -c '^access' said)" -eq 0 ]
+	echo "NCCL INFO" >log
+	run_split gtopo nccl --p2p off log
+	want 2 "gtopo nccl: --p2p is of a machine; of a graph file or log \
+--topo names it"
+	run_split gtopo page --p2p off dgx-h100 hgx-h200
+	want 2 "gtopo page: --p2p is of one machine or cluster; what differs \
+between several is in their files"
+	run_split gtopo pick -n 2 --p2p 0-0 dgx-h100
+	[ "$status" -eq 2 ]
+	gtopo search -q --p2p off -o plan workstation-4gpu
+	run_split gtopo tune --device host --p2p off plan
+	want 2 "gtopo tune: --p2p is for GPUs; engine 'host' needs none"
+	run_split gtopo tune --device host --p2p 0-7 plan
+	[ "$status" -eq 2 ]
+	[[ $err == *"'0-7'"* ]]
 }
 
 @test "--p2p: a plan says so, and verify what differs" {
