@@ -535,6 +535,27 @@ between several is in their files"
 	[[ $err == *"'0-7'"* ]]
 }
 
+@test "some pairs without access: what that costs is told, and where it is not" {
+	cd "$BATS_TEST_TMPDIR"
+	shut "$xml/dgx-1v.xml" 0-4 >some.xml
+	run_split gtopo search --algo ring -o plan some.xml
+	want 0 "gtopo search: 1 of 28 pairs of GPUs have no peer access, and \
+engines then send all through the host's memory: that leaves 6 of these 86 GB/s \
+busbw, for which --p2p off plans"
+	gtopo search -q --algo ring --p2p off some.xml | grep -q '"value": "6"'
+	gtopo predict plan | grep -q '6 of 8 ranks have no hop there, and times'
+	# Each of all four lacks access to another one.
+	shut "$xml/workstation-4gpu.xml" 0-1,2-3 >each.xml
+	gtopo search -q --coll alltoall -o plan each.xml
+	gtopo predict plan | grep -q "GB/s busbw count on access that others have"
+	# Nothing is said of GPUs that all reach each other, or that all do not.
+	run_split gtopo search --gpus 0-3 -o plan some.xml
+	want 0 ""
+	run_split gtopo search --p2p off -o plan some.xml
+	want 0 ""
+	[ "$(gtopo predict plan | grep -c 'peer access')" -eq 0 ]
+}
+
 @test "--p2p: a plan says so, and verify what differs" {
 	cd "$BATS_TEST_TMPDIR"
 	gtopo search -q --p2p off -o plan pcie-8gpu
