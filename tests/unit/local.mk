@@ -76,6 +76,7 @@ unit_tests += \
 	%D%/topo/graph/test_path \
 	%D%/topo/graph/test_topo \
 	%D%/topo/nccl/test_choose \
+	%D%/topo/probe/test_dmi \
 	%D%/topo/probe/test_machine \
 	%D%/topo/view/test_show \
 	%D%/world/test_auth \
