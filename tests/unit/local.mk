@@ -39,6 +39,7 @@ unit_tests += \
 	%D%/lib/test_shrink_behind \
 	%D%/lib/test_stream \
 	%D%/measure/test_measure \
+	%D%/measure/test_memory \
 	%D%/nccl/test_config \
 	%D%/nccl/test_team \
 	%D%/nccl/test_uid \
