@@ -142,6 +142,13 @@ static uint32_t gt_cost_back(const struct gt_plan *plan, uint32_t link)
 	return GT_NO_VERTEX;
 }
 
+static int gt_cost_is_memory(const struct gt_plan *plan, uint32_t link)
+{
+	const char *kind = plan->links[link].kind;
+
+	return kind && !strcmp(kind, "MEM");
+}
+
 /*
  * A leg through the host's memory.  Out and in at once PCIe carries less than
  * twice what it carries in one direction, so both directions together are a
@@ -157,6 +164,9 @@ static void gt_cost_host_leg(const struct gt_cost_routes *r, uint32_t link,
 	uint32_t back;
 
 	gt_cost_leg(r, 0, link, charge, route);
+	/* What memory carries is given; flags take their part of it, too. */
+	if (gt_cost_is_memory(plan, link))
+		return;
 	leg->rate = GT_COST_RATE_HOST;
 	if (!kind || strcmp(kind, "PCI") != 0)
 		return;
@@ -248,13 +258,6 @@ static const struct gt_plan_hop *gt_cost_staged_hop(const struct gt_plan *plan,
 				return hop;
 		}
 	return NULL;
-}
-
-static int gt_cost_is_memory(const struct gt_plan *plan, uint32_t link)
-{
-	const char *kind = plan->links[link].kind;
-
-	return kind && !strcmp(kind, "MEM");
 }
 
 /*
