@@ -10,10 +10,10 @@
  * 1965) over the logarithms of the parameters, started anew until it finds
  * nothing better.  Fitted is the protocol of the plan's largest messages.
  *
- * -k keeps the named parameters (base, hop, rate, worker, local; commas
- * between) at their defaults: what measurements hardly depend on they cannot
- * tell.  Of a plan whose hops go through the host's memory the rate is that of
- * the way there.
+ * -k keeps the named parameters (base, hop, rate, worker, local, one-way;
+ * commas between) at their defaults: what measurements hardly depend on they
+ * cannot tell.  Of a plan whose hops go through the host's memory base and rate
+ * are those of the way there, and one-way is the rate where nothing comes back.
  *
  * "residual" is the mean of |log(predicted / measured)|: 0.05 is 5%.
  */
@@ -29,7 +29,7 @@
 #include "plan/ir/plan.h"
 #include "plan/json/json.h"
 
-enum { FIT_N = 5, FIT_STEPS = 300, FIT_STARTS = 20 };
+enum { FIT_ONE_WAY = 5, FIT_N = 6, FIT_STEPS = 300, FIT_STARTS = 20 };
 
 struct fit_row {
 	enum gt_coll coll;
@@ -47,7 +47,7 @@ struct fit {
 };
 
 struct fit_point {
-	double x[FIT_N]; /* logarithms: base, hop, rate, worker, local */
+	double x[FIT_N]; /* logarithms, in the order of fit_names */
 	double value;
 };
 
@@ -58,14 +58,19 @@ static void fit_die(const struct gt_err *err)
 	exit(-err->code);
 }
 
-static const char *const fit_names[FIT_N] = {"base", "hop", "rate", "worker",
-					     "local"};
+static const char *const fit_names[FIT_N] = {"base",   "hop",   "rate",
+					     "worker", "local", "one-way"};
 
 /* The hop that is fitted; the others keep their proportion to it. */
 static enum gt_cost_hop fit_hop(const struct fit *fit)
 {
 	return gt_plan_is_staged(fit->plan) ? GT_COST_HOP_HOST
 					    : GT_COST_HOP_NVL;
+}
+
+static double *fit_base(const struct fit *fit, struct gt_cost_params *p)
+{
+	return gt_plan_is_staged(fit->plan) ? &p->host_base_us : &p->base_us;
 }
 
 static double *fit_rate(const struct fit *fit, struct gt_cost_params *p)
@@ -77,9 +82,10 @@ static struct fit_point fit_defaults(const struct fit *fit)
 {
 	struct gt_cost_params p = gt_cost_default(fit->protocol);
 
-	return (struct fit_point){{log(p.base_us), log(p.hop_us[fit_hop(fit)]),
+	return (struct fit_point){{log(*fit_base(fit, &p)),
+				   log(p.hop_us[fit_hop(fit)]),
 				   log(*fit_rate(fit, &p)), log(p.worker_gbs),
-				   log(p.local_gbs)},
+				   log(p.local_gbs), log(p.host_one_way_rate)},
 				  0};
 }
 
@@ -89,12 +95,13 @@ static struct gt_cost_params fit_params(const struct fit *fit,
 	struct gt_cost_params p = gt_cost_default(fit->protocol);
 	double hop = exp(point->x[1]) / p.hop_us[fit_hop(fit)];
 
-	p.base_us = exp(point->x[0]);
+	*fit_base(fit, &p) = exp(point->x[0]);
 	for (int i = 0; i < GT_NCOSTHOPS; i++)
 		p.hop_us[i] *= hop;
 	*fit_rate(fit, &p) = exp(point->x[2]);
 	p.worker_gbs = exp(point->x[3]);
 	p.local_gbs = exp(point->x[4]);
+	p.host_one_way_rate = exp(point->x[FIT_ONE_WAY]);
 	return p;
 }
 
@@ -271,6 +278,9 @@ static int fit_models(struct fit *fit, struct gt_err *err)
 		rc = gt_err_set(err, GT_EINPUT, NULL,
 				"the reports have no rows that move bytes");
 	fit->protocol = gt_plan_main_row(fit->plan)->protocol;
+	/* Where nothing goes through the host's memory nothing tells of it. */
+	if (!gt_plan_is_staged(fit->plan))
+		fit->kept |= 1u << FIT_ONE_WAY;
 	return rc;
 }
 
@@ -280,15 +290,18 @@ static void fit_print(const struct fit *fit, const struct fit_point *best)
 
 	printf("{\n  \"schema\": \"gtopo.cost/1\",\n  \"protocols\": {\n"
 	       "    \"%s\": {\n      \"base_us\": \"%.4f\",\n"
+	       "      \"host_base_us\": \"%.4f\",\n"
 	       "      \"hop_us\": {",
-	       gt_protocol_name(fit->protocol), p.base_us);
+	       gt_protocol_name(fit->protocol), p.base_us, p.host_base_us);
 	for (int i = 0; i < GT_NCOSTHOPS; i++)
 		printf("%s\"%s\": \"%.4f\"", i ? ", " : "", gt_cost_hop_name(i),
 		       p.hop_us[i]);
 	printf("},\n      \"rate\": \"%.4f\",\n      \"host_rate\": \"%.4f\","
+	       "\n      \"host_one_way_rate\": \"%.4f\","
 	       "\n      \"worker_gbs\": \"%.4f\","
 	       "\n      \"local_gbs\": \"%.4f\"\n    }\n  },\n",
-	       p.rate, p.host_rate, p.worker_gbs, p.local_gbs);
+	       p.rate, p.host_rate, p.host_one_way_rate, p.worker_gbs,
+	       p.local_gbs);
 	printf("  \"rows\": %zu,\n  \"residual\": %.4f\n}\n", fit->nrows,
 	       best->value);
 }

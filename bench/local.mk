@@ -40,7 +40,8 @@ endif
 EXTRA_DIST += %D%/commands.sh %D%/demands.py %D%/faults.sh %D%/forest.sh \
 	%D%/going.sh %D%/gloo-allreduce.cc \
 	%D%/measure.sh %D%/mpi-allreduce.c %D%/no-peers.sh %D%/overlap.sh \
-	%D%/processes.sh %D%/routes.py %D%/search.sh %D%/tuner.sh %D%/uneven.sh \
+	%D%/processes.sh %D%/routes.py %D%/search.sh %D%/staged.py \
+	%D%/tuner.sh %D%/uneven.sh \
 	%D%/verbs.sh %D%/verbs-vm.sh %D%/ways.sh \
 	%D%/plot %D%/results
 

@@ -20,6 +20,7 @@
 #include "cli/lint/print.h"
 #include "cli/common/colour.h"
 #include "cli/common/opt.h"
+#include "cli/common/p2p.h"
 #include "cli/common/reference.h"
 #include "topo/diff/device_tree.h"
 #include "topo/graph/topo.h"
@@ -29,7 +30,7 @@
 struct gt_health_opts {
 	struct gt_detect_source from;
 	const char *expect;
-	const char *ignore;
+	const char *ignore, *p2p;
 	int fail_on;
 	int64_t tolerance; /* percent */
 	int json;
@@ -55,6 +56,7 @@ static const struct gt_opt gt_health_opts[] = {
 	{GT_OPT_WORD, 0, "fail-on", GT_LINT_FAIL_ON_WORDS,
 	 offsetof(struct gt_health_opts, fail_on),
 	 "severity that makes the exit status 1 (warning)", 0, 0},
+	GT_OPT_P2P(struct gt_health_opts, p2p),
 	{GT_OPT_FLAG, 0, "measure", NULL,
 	 offsetof(struct gt_health_opts, from.measure),
 	 "also measure what the GPUs reach", 0, 0},
@@ -101,6 +103,7 @@ static int gt_health_compare(struct gt_health *health, struct gt_err *err)
 	struct gt_fleet_query ask = {
 		.files = files, .nfiles = 2, .expected = 1};
 	struct gt_reach_query reach = {.machine = &health->machine,
+				       .p2p = opts->p2p,
 				       .measured = opts->from.measure,
 				       .tolerance =
 					       (double)opts->tolerance / 100};
@@ -110,6 +113,8 @@ static int gt_health_compare(struct gt_health *health, struct gt_err *err)
 	ask.last = &health->machine;
 	/* Reach tells of a GPU that is hidden, lint of one that is lost. */
 	ask.ignore = health->may_differ | 1u << GT_PROP_VISIBLE;
+	if (opts->p2p)
+		ask.ignore |= 1u << GT_PROP_P2P;
 	if (opts->expect) {
 		rc = gt_reference_find(opts->expect, health->arena, &files[0],
 				       err);
@@ -117,7 +122,7 @@ static int gt_health_compare(struct gt_health *health, struct gt_err *err)
 			rc = gt_fleet_compare(&ask, &health->fleet, err);
 	}
 	reach.expect = files[0];
-	if (!rc && (opts->from.measure || opts->expect))
+	if (!rc && (opts->from.measure || opts->expect || opts->p2p))
 		rc = gt_reach_find(&reach, health->arena, &health->reach, err);
 	return rc;
 }
@@ -331,6 +336,8 @@ static int gt_health_look(struct gt_health *health, struct gt_err *err)
 		      sizeof(health->host), "/proc/sys/kernel/hostname");
 	if (*health->host)
 		health->lint.host = health->host;
+	if (opts->p2p)
+		ignored[GT_LINT_P2P_RULE] = ignored[GT_LINT_NO_P2P_RULE] = 1;
 	gt_lint_leave_out(&health->lint, ignored);
 	gt_lint_sort(&health->lint);
 	rc = gt_health_compare(health, err);

@@ -14,6 +14,7 @@
 #include "base/xml.h"
 #include "cli/common/colour.h"
 #include "cli/common/opt.h"
+#include "cli/common/p2p.h"
 #include "cli/nccl/file.h"
 #include "cli/nccl/log.h"
 #include "cli/nccl/print.h"
@@ -23,6 +24,7 @@
 #include "search/problem/budget.h"
 #include "topo/cluster/cluster.h"
 #include "topo/cluster/make.h"
+#include "topo/graph/part.h"
 #include "topo/graph/topo.h"
 #include "topo/lint/lint.h"
 #include "topo/nccl/advice.h"
@@ -34,7 +36,7 @@
 enum { NCCL_MAX_BYTES = 256 << 20 };
 
 struct gt_nccl_opts {
-	const char *topo;
+	const char *topo, *p2p;
 	int64_t budget_ns;
 	int json;
 	int colour;
@@ -46,6 +48,7 @@ static const struct gt_opt gt_nccl_opts[] = {
 	{GT_OPT_TIME, 0, "budget", "TIME",
 	 offsetof(struct gt_nccl_opts, budget_ns),
 	 "stop looking for the best rings after this time", 0, 0},
+	GT_OPT_P2P(struct gt_nccl_opts, p2p),
 	{GT_OPT_FLAG, 0, "json", NULL, offsetof(struct gt_nccl_opts, json),
 	 "write JSON", 0, 0},
 	GT_OPT_COLOUR(struct gt_nccl_opts, colour),
@@ -89,9 +92,11 @@ static int tell_machine(struct nccl_run *run, const struct gt_topo *topo,
 			      run->arena, &lint, err);
 
 	if (!rc)
-		rc = gt_nccl_remedies(answer, run->file, count_repairs(&lint),
-				      run->arena, remedies, &told.nremedies,
-				      err);
+		rc = gt_nccl_remedies(
+			answer,
+			&(struct gt_nccl_origin){run->file, opts->p2p,
+						 count_repairs(&lint)},
+			run->arena, remedies, &told.nremedies, err);
 	if (!rc && opts->json)
 		gt_nccl_print_json(&told, &run->out);
 	else if (!rc)
@@ -120,6 +125,7 @@ static int find_answer(const struct nccl_run *run, struct gt_topo *topo,
 
 static int nccl_machine(struct nccl_run *run, struct gt_err *err)
 {
+	const struct gt_nccl_opts *opts = run->args->opts;
 	struct gt_nccl_answer answer = {0};
 	struct gt_topo *topo;
 	int rc = gt_topo_parse(run->file, run->text.text, run->text.len,
@@ -130,6 +136,8 @@ static int nccl_machine(struct nccl_run *run, struct gt_err *err)
 	for (uint32_t i = 0; i < gt_topo_nwarnings(topo); i++)
 		gt_cmd_note(run->args, "%s", gt_topo_warning(topo, i));
 	rc = gt_topo_need_gpus(topo, err);
+	if (!rc)
+		rc = gt_topo_part_gpus(topo, opts->p2p, err);
 	if (!rc && gt_topo_node(topo, gt_topo_gpu(topo, 0))->xgmi)
 		gt_cmd_warn(run->args,
 			    "these GPUs run RCCL, which began with NCCL's "
@@ -151,8 +159,14 @@ static int read_topo(struct nccl_run *run, struct gt_topo **topo,
 	int rc;
 
 	if (!opts->topo)
-		return GT_OK;
+		return opts->p2p ? gt_err_set(err, GT_EINPUT, NULL,
+					      "--p2p is of a machine; of a "
+					      "graph file or log --topo names "
+					      "it")
+				 : GT_OK;
 	rc = gt_topo_read(opts->topo, GT_RATES_NCCL, topo, err);
+	if (!rc)
+		rc = gt_topo_part_gpus(*topo, opts->p2p, err);
 	return rc ? rc : gt_nccl_system_new(*topo, 1, system, err);
 }
 

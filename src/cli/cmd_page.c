@@ -8,11 +8,12 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "cli/common/opt.h"
+#include "cli/common/p2p.h"
 #include "cli/common/reference.h"
 #include "cli/page/page.h"
 
 struct gt_page_opts {
-	const char *plan, *expect, *report, *trace;
+	const char *plan, *expect, *report, *trace, *p2p;
 };
 
 static const struct gt_opt gt_page_opts[] = {
@@ -26,6 +27,7 @@ static const struct gt_opt gt_page_opts[] = {
 	{GT_OPT_TEXT, 0, "expect", "NAME",
 	 offsetof(struct gt_page_opts, expect),
 	 "compare with this reference machine or file", 0, 0},
+	GT_OPT_P2P(struct gt_page_opts, p2p),
 	GT_OPT_END,
 };
 
@@ -79,7 +81,8 @@ static int cmd_page(const struct gt_cmd_args *args, struct gt_err *err)
 				    .nfiles = (uint32_t)args->noperands,
 				    .plan = opts->plan,
 				    .report = opts->report,
-				    .trace = opts->trace};
+				    .trace = opts->trace,
+				    .p2p = opts->p2p};
 	struct gt_arena *arena = gt_arena_new();
 	struct gt_buf out = GT_BUF_INIT, unread = GT_BUF_INIT;
 	int rc = arena ? GT_OK : gt_err_nomem(err);
@@ -88,6 +91,10 @@ static int cmd_page(const struct gt_cmd_args *args, struct gt_err *err)
 		rc = gt_reference_find(opts->expect, arena, &ask.expect, err);
 	if (!rc)
 		rc = check_stdin(&ask, err);
+	if (!rc && ask.p2p && (ask.nfiles > 1 || ask.expect))
+		rc = gt_err_set(err, GT_EINPUT, NULL,
+				"--p2p is of one machine or cluster; what "
+				"differs between several is in their files");
 	ask.unread = &unread;
 	if (!rc)
 		rc = gt_page(&ask, &out, err);

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "cli/common/opt.h"
+#include "cli/common/p2p.h"
 #include "cli/paths/cluster.h"
 #include "topo/cluster/cluster.h"
 #include "topo/graph/path.h"
@@ -37,9 +38,7 @@ static const struct gt_opt gt_paths_opts[] = {
 	{GT_OPT_WORD, 0, "rates", "measured|nccl|line",
 	 offsetof(struct gt_paths_opts, rates),
 	 "which link rates to use (measured)", 0, 0},
-	{GT_OPT_TEXT, 0, "p2p", "off|PAIRS",
-	 offsetof(struct gt_paths_opts, p2p),
-	 "GPUs without peer access, all or pairs of GPUs 0-1,2-3", 0, 0},
+	GT_OPT_P2P(struct gt_paths_opts, p2p),
 	GT_OPT_END,
 };
 

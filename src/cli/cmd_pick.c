@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "cli/common/opt.h"
+#include "cli/common/p2p.h"
 #include "cli/pick/print.h"
 #include "search/pick/pick.h"
 #include "search/pick/several.h"
@@ -20,6 +21,7 @@ struct gt_pick_opts {
 	int to; /* enum gt_pick_to */
 	int rates;
 	int64_t nodes;
+	const char *p2p;
 };
 
 enum gt_pick_to {
@@ -43,6 +45,7 @@ static const struct gt_opt gt_pick_opts[] = {
 	 "which link rates to use (measured)", 0, 0},
 	{GT_OPT_INT, 0, "nodes", "N", offsetof(struct gt_pick_opts, nodes),
 	 "choose from N copies of the machine on one switch", 1, 1 << 20},
+	GT_OPT_P2P(struct gt_pick_opts, p2p),
 	GT_OPT_END,
 };
 
@@ -191,11 +194,12 @@ static int cmd_pick(const struct gt_cmd_args *args, struct gt_err *err)
 			     &cluster, &topo, err);
 	if (rc)
 		return rc;
-	if (cluster && opts->nodes)
+	rc = gt_cluster_part_gpus(cluster, topo, opts->p2p, err);
+	if (!rc && cluster && opts->nodes)
 		rc = gt_err_set(err, GT_EINPUT, NULL,
 				"a cluster file has its own number of nodes; "
 				"leave out --nodes");
-	else
+	else if (!rc)
 		rc = cluster ? pick_cluster(args, cluster, err)
 			     : pick_copies(args, topo, err);
 	gt_cluster_free(cluster);

@@ -10,7 +10,6 @@
 #include "base/buf.h"
 #include "base/digest.h"
 #include "base/err.h"
-#include "base/pairs.h"
 #include "cli/common/colour.h"
 #include "cli/common/opt.h"
 #include "cli/run/going.h"
@@ -19,7 +18,6 @@
 #include "cli/run/sweep.h"
 #include "cli/run/trace.h"
 #include "cli/run/job.h"
-#include "exec/peer_access.h"
 #include "exec/trace/trace.h"
 #include "plan/check/check.h"
 #include "plan/ir/plan.h"
@@ -216,16 +214,6 @@ static int digest_plan(const struct gt_plan *plan,
 	return rc;
 }
 
-/* Words that make no sense should not first need GPUs. */
-static int check_p2p(const struct gt_run_sweep *sweep, struct gt_err *err)
-{
-	struct gt_pair pair;
-	int rc = gt_peer_access_off(sweep->config.p2p, GT_PEER_ACCESS_OPTION,
-				    sweep->config.plan->nranks, &pair, err);
-
-	return rc < 0 ? rc : GT_OK;
-}
-
 static int set_placement(const struct gt_run_opts *opts,
 			 struct gt_run_sweep *sweep, struct gt_err *err)
 {
@@ -236,7 +224,7 @@ static int set_placement(const struct gt_run_opts *opts,
 	sweep->config.invariant = opts->invariant;
 	sweep->config.max_blocks = (uint32_t)opts->max_blocks;
 	sweep->config.p2p = opts->p2p;
-	if (check_p2p(sweep, err))
+	if (gt_run_parse_p2p(opts->p2p, sweep->config.plan->nranks, err))
 		return GT_EINPUT;
 	if (opts->best && opts->overlap)
 		return gt_err_set(err, GT_EINPUT, NULL,

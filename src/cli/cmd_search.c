@@ -14,7 +14,9 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "cli/common/opt.h"
+#include "cli/common/p2p.h"
 #include "cli/search/job.h"
+#include "cli/search/mixed.h"
 #include "cli/search/tell.h"
 #include "plan/ir/demand.h"
 #include "plan/ir/plan.h"
@@ -78,8 +80,7 @@ static const struct gt_opt gt_search_opts[] = {
 	 "do without these links: CPU0-CPU1,A>B", 0, 0},
 	{GT_OPT_TEXT, 0, "exclude-device", "LIST", SEARCH_AT(exclude_device),
 	 "do without these devices: GPU6-7,mlx5_0,CPU1", 0, 0},
-	{GT_OPT_TEXT, 0, "p2p", "off|PAIRS", SEARCH_AT(p2p),
-	 "GPUs without peer access, all or pairs of GPUs 0-1,2-3", 0, 0},
+	GT_OPT_P2P(struct gt_search_opts, p2p),
 	{GT_OPT_TIME, 0, "budget", "TIME", SEARCH_AT(budget_ns),
 	 "stop after this time with the best found, and its gap", 0, 0},
 	{GT_OPT_FLAG, 0, "explain", NULL, SEARCH_AT(explain),
@@ -221,6 +222,9 @@ static int plan_request(const struct gt_cmd_args *args, struct gt_topo *topo,
 	budget.tell = NULL; /* An explanation writes no progress. */
 	if (!rc)
 		rc = report_plan(args, planner, err);
+	if (!rc && !cluster && !args->quiet)
+		gt_search_tell_mixed(args, &request,
+				     gt_planner_result(planner)->plan, topo);
 	gt_planner_free(planner);
 	return rc;
 }

@@ -14,6 +14,7 @@
 #include "base/xml.h"
 #include "cli/common/colour.h"
 #include "cli/common/opt.h"
+#include "cli/common/p2p.h"
 #include "cli/common/reference.h"
 #include "cli/show/plan.h"
 #include "topo/cluster/make.h"
@@ -48,8 +49,7 @@ static const struct gt_opt gt_show_opts[] = {
 	{GT_OPT_WORD, 0, "rates", "measured|nccl|line",
 	 offsetof(struct gt_show_opts, rates), "which link rates to use (line)",
 	 0, 0},
-	{GT_OPT_TEXT, 0, "p2p", "off|PAIRS", offsetof(struct gt_show_opts, p2p),
-	 "GPUs without peer access, all or pairs of GPUs 0-1,2-3", 0, 0},
+	GT_OPT_P2P(struct gt_show_opts, p2p),
 	{GT_OPT_FLAG, 0, "list", NULL, offsetof(struct gt_show_opts, list),
 	 "list the reference machines, which need no FILE", 0, 0},
 	GT_OPT_COLOUR(struct gt_show_opts, colour),

@@ -34,6 +34,7 @@ struct gt_tune_opts {
 	int64_t factor;
 	int64_t max_blocks;
 	int any_blocks;
+	const char *p2p;
 	int64_t timeout_ns;
 };
 
@@ -69,6 +70,8 @@ static const struct gt_opt gt_tune_opts[] = {
 	 1024},
 	{GT_OPT_FLAG, 0, "any-blocks", NULL, GT_TUNE_AT(any_blocks),
 	 "on GPUs, do not look for the fewest that will do", 0, 0},
+	{GT_OPT_TEXT, 0, "p2p", "off|PAIRS", GT_TUNE_AT(p2p),
+	 "GPUs without peer access, all or pairs of ranks 0-1,2-3", 0, 0},
 	{GT_OPT_TIME, 0, "timeout", "TIME", GT_TUNE_AT(timeout_ns),
 	 "give up after this long without progress (default: 30s)", 0, 0},
 	GT_OPT_END,
@@ -213,15 +216,20 @@ static int gt_tune_where(const struct gt_cmd_args *args,
 				  "'%" PRIu64 "'",
 				  sweep->begin_bytes, sweep->end_bytes);
 	sweep->config.map = opts->map;
+	sweep->config.p2p = opts->p2p;
+	if (gt_run_parse_p2p(opts->p2p, plan->nranks, err))
+		return GT_EINPUT;
 	if (!host)
 		return gt_local_machine_check(args, &want, plan, err);
-	if (opts->map || opts->strict || opts->max_blocks || opts->any_blocks)
+	if (opts->map || opts->strict || opts->max_blocks || opts->any_blocks ||
+	    opts->p2p)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "%s is for GPUs; engine 'host' needs none",
 				  opts->map          ? "--map index"
 				  : opts->strict     ? "--strict"
 				  : opts->max_blocks ? "--max-blocks"
-						     : "--any-blocks");
+				  : opts->any_blocks ? "--any-blocks"
+						     : "--p2p");
 	return GT_OK;
 }
 

@@ -1,7 +1,9 @@
 # rates and latencies between GPUs and the host
 gtopo_core_sources += \
 	%D%/measure.c \
-	%D%/measure.h
+	%D%/measure.h \
+	%D%/memory.c \
+	%D%/memory.h
 
 if HAVE_CUDA
 gtopo_core_sources += \

@@ -59,6 +59,25 @@ the driver gives no access to this model of GPU"* ]]
 		grep -q 'findings{severity="note",rule="no-p2p"'
 }
 
+@test "a machine that is meant to be without peer access" {
+	local good=$BATS_TEST_TMPDIR/good.xml
+	made no-peers
+	gtopo detect "${args[@]}" |
+		sed 's/ gt_p2p_why="[^"]*"//; s/---/rwa/g' >"$good"
+	run_split gtopo health --expect "$good" "${args[@]}"
+	[ "$status" -eq 1 ]
+	[[ $out == *rwa* ]]
+	run_split gtopo health --p2p off --expect "$good" "${args[@]}"
+	want 0 ""
+	[ -z "$out" ]
+	run_split gtopo health --p2p off --json "${args[@]}"
+	want 0 ""
+	[[ $out != *'"no-p2p"'* ]]
+	run_split gtopo health --p2p 0-9 "${args[@]}"
+	want 2 "gtopo health: this machine: has no GPU 9, which --p2p '0-9' \
+names; gtopo show lists its GPUs"
+}
+
 @test "--ignore takes lint's rules and diff's words, --fail-on a severity" {
 	made cascade
 	run_split gtopo health --ignore degraded "${args[@]}"

@@ -31,6 +31,8 @@ told() {
 	while read -r how; do
 		(cd open && gtopo $how --p2p "$2" machine.xml) >asked
 		(cd shut && gtopo $how machine.xml) >edited
+		# A command that is proposed names the option as well.
+		sed -i 's/--rates nccl --p2p [^ ]* /--rates nccl /' asked
 		cmp asked edited
 		((n += 1))
 	done <<-'C'
@@ -47,8 +49,14 @@ told() {
 		search -q --coll alltoall
 		search -q --explain --algo ring
 		search -q --nodes 2 --coll allgather
+		pick -n 2
+		pick -n 3 --to json
+		pick -n 4 --nodes 2
+		nccl
+		nccl --json
+		page
 	C
-	[ "$n" -eq 13 ]
+	[ "$n" -eq 19 ]
 }
 
 # carried TOPOLOGY PLAN: what the plan loads, by a reader of its own.
@@ -230,9 +238,8 @@ others: "*"$words"*"[no-p2p]"* ]]
 	[ "$status" -eq 1 ]
 }
 
-# As measured on 2 H200 whose peer access was off: rings in the host's memory
-# between two processes, and a prototype of packets in one shot.
-@test "predictions agree with two H200 through the host's memory" {
+# As measured on 2 H200 whose peer access was off, between two processes.
+@test "rings are predicted as two H200 carry them through the host's memory" {
 	cd "$BATS_TEST_TMPDIR"
 	shut "$xml/h200-vm-4.xml" >shut.xml
 	gtopo search --gpus 0,1 -o plan shut.xml
@@ -241,22 +248,50 @@ others: "*"$words"*"[no-p2p]"* ]]
 		K, M = 1 << 10, 1 << 20
 		ring = {K: 19.7, 16 * K: 21.0, 64 * K: 23.5, 256 * K: 29.4,
 		    M: 50.4, 4 * M: 146, 16 * M: 542, 64 * M: 2031, 256 * M: 7688}
-		packets = {K: 5.9, 16 * K: 6.6, 64 * K: 8.4, 256 * K: 21, M: 70}
 		plan = json.load(open("plan"))
-		for name, measured in ("ring", ring), ("one-shot", packets):
-		    row = [s for s in plan["select"] if s["algo"] == name]
-		    last = dict(plan["select"][-1], max_bytes=None)
-		    only = [dict(row[0], max_bytes=1 << 40), last]
-		    json.dump(dict(plan, select=only), open("only", "w"))
-		    said = subprocess.check_output([
-		        os.environ["GTOPO"], "predict", "-b", "1K",
-		        "-e", "256M", "-f", "4", "--json", "only"])
-		    times = {r["bytes"]: r["time_us"]
-		        for r in json.loads(said)["rows"]}
-		    off = [abs(math.log(times[b] / measured[b]))
-		        for b in measured]
-		    assert statistics.median(off) < 0.06 and max(off) < 0.2, off
+		row = [s for s in plan["select"] if s["algo"] == "ring"]
+		json.dump(dict(plan, select=row), open("only", "w"))
+		said = subprocess.check_output([
+		    os.environ["GTOPO"], "predict", "-b", "1K",
+		    "-e", "256M", "-f", "4", "--json", "only"])
+		times = {r["bytes"]: r["time_us"] for r in json.loads(said)["rows"]}
+		off = [abs(math.log(times[b] / ring[b])) for b in ring]
+		assert statistics.median(off) < 0.06 and max(off) < 0.2, off
 	P
+}
+
+# judged BEGINNING MEDIAN LARGE: lines of bench/staged.py that begin so, and the
+# most that their medians may be, of all sizes and of those above 64 KiB.
+judged() {
+	grep "^$1" said | awk -v median="$2" -v large="$3" '
+		{ for (i = 1; i < NF; i++) has[$i] = $(i + 1) }
+		has["median"] > median || has["large"] > large { print; bad = 1 }
+		END { exit bad || !NR }'
+}
+
+# What the model says of H200 it must say within 15 %.  Of H100 there are times
+# of two iterations, so it is held to those of more than 64 KiB only, in which
+# the start of a run is a small part.
+@test "prices are near races on H200, and near those of the other kind of GPU" {
+	local results=$GTOPO_SRC/bench/results
+	cd "$BATS_TEST_TMPDIR"
+	python3 "$GTOPO_SRC/bench/staged.py" "$GTOPO" "$results"/*.no-peers.txt \
+		>said
+	[ "$(grep -vc '^#' said)" -eq 10 ]
+	judged 'defaults, stream, on h200' 6 6
+	judged 'defaults, graph, on h200' 15 15
+	judged 'defaults, .* on h100' 100 15
+	judged 'fitted on H100, .* on h200' 100 15
+	judged 'fitted on H200, .* on h100' 100 15
+	# Sizes and ways are those of the tables.
+	python3 "$GTOPO_SRC/bench/staged.py" -v "$GTOPO" \
+		"$results/h200x2-7382734.no-peers.txt" >each
+	grep -q '^  broadcast  *268435456 stream  *5252\.01 measured' each
+	[ "$(grep -c ' measured ' each)" -eq 87 ]
+	echo "nothing" >none
+	run python3 "$GTOPO_SRC/bench/staged.py" "$GTOPO" none
+	[ "$status" -eq 1 ]
+	[[ $output == "staged.py: none: "* ]]
 }
 
 @test "some pairs: those that have access keep their routes" {
@@ -470,6 +505,55 @@ out of range"
 	[ "$(grep -c 'Most likely' told)" -eq 0 ]
 	gtopo paths --p2p 0-1 --from GPU2 --to GPU3 some.xml |
 		grep -q '^Most likely, it is a virtual machine'
+}
+
+@test "--p2p: commands that ask NCCL's rules, or draw one machine only" {
+	cd "$BATS_TEST_TMPDIR"
+	gtopo nccl --p2p off dgx-h100 >said
+	grep -Fq "access  28 of 28 pairs of GPUs have no peer access" said
+	grep -q '^set  *NCCL_IGNORE_DISABLED_P2P=1  28 pairs' said
+	grep -q '^rings .*, over SYS$' said
+	gtopo nccl --p2p 1-0 pcie-8gpu >said
+	grep -q -- '--rates nccl --p2p 1-0 ' said || grep -q 'as good$' said
+	[ "$(grep -c 'NCCL_IGNORE' said)" -eq 0 ]
+	gtopo nccl pcie-8gpu >said
+	[ "$(grep -c '^access' said)" -eq 0 ]
+	echo "NCCL INFO" >log
+	run_split gtopo nccl --p2p off log
+	want 2 "gtopo nccl: --p2p is of a machine; of a graph file or log \
+--topo names it"
+	run_split gtopo page --p2p off dgx-h100 hgx-h200
+	want 2 "gtopo page: --p2p is of one machine or cluster; what differs \
+between several is in their files"
+	run_split gtopo pick -n 2 --p2p 0-0 dgx-h100
+	[ "$status" -eq 2 ]
+	gtopo search -q --p2p off -o plan workstation-4gpu
+	run_split gtopo tune --device host --p2p off plan
+	want 2 "gtopo tune: --p2p is for GPUs; engine 'host' needs none"
+	run_split gtopo tune --device host --p2p 0-7 plan
+	[ "$status" -eq 2 ]
+	[[ $err == *"'0-7'"* ]]
+}
+
+@test "some pairs without access: what that costs is told, and where it is not" {
+	cd "$BATS_TEST_TMPDIR"
+	shut "$xml/dgx-1v.xml" 0-4 >some.xml
+	run_split gtopo search --algo ring -o plan some.xml
+	want 0 "gtopo search: 1 of 28 pairs of GPUs have no peer access, and \
+engines then send all through the host's memory: that leaves 6 of these 86 GB/s \
+busbw, for which --p2p off plans"
+	gtopo search -q --algo ring --p2p off some.xml | grep -q '"value": "6"'
+	gtopo predict plan | grep -q '6 of 8 ranks have no hop there, and times'
+	# Each of all four lacks access to another one.
+	shut "$xml/workstation-4gpu.xml" 0-1,2-3 >each.xml
+	gtopo search -q --coll alltoall -o plan each.xml
+	gtopo predict plan | grep -q "GB/s busbw count on access that others have"
+	# Nothing is said of GPUs that all reach each other, or that all do not.
+	run_split gtopo search --gpus 0-3 -o plan some.xml
+	want 0 ""
+	run_split gtopo search --p2p off -o plan some.xml
+	want 0 ""
+	[ "$(gtopo predict plan | grep -c 'peer access')" -eq 0 ]
 }
 
 @test "--p2p: a plan says so, and verify what differs" {

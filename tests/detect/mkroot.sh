@@ -65,6 +65,35 @@ node() { # NUMBER "CPUS": one package and NUMA node
 	put sys/devices/system/cpu/possible "0-$((ncpus - 1))"
 }
 
+# hmat NODE READ WRITE: rates of its memory as the kernel has them, in MB/s
+hmat() {
+	local dir=sys/devices/system/node/node$1/access0/initiators
+	put "$dir/read_bandwidth" "$2"
+	put "$dir/write_bandwidth" "$3"
+}
+
+bytes() { # VALUE COUNT: a number, the lowest byte first
+	local i
+	for ((i = 0; i < $2; i++)); do
+		printf "\\x$(printf '%02x' $(($1 >> 8 * i & 255)))"
+	done
+}
+
+# dimm BANK DEVICE WIDTH SPEED [TYPE [SIZE]]: a slot of SMBIOS, DDR5 of 32 GiB
+# unless said otherwise
+dimm() {
+	local table=$root/sys/firmware/dmi/tables/DMI
+	mkdir -p "${table%/*}"
+	{
+		bytes 17 1 && bytes 34 1 && bytes 0x1100 2
+		bytes 0 4 && bytes "$3" 2 && bytes "$3" 2
+		bytes "${6:-32767}" 2 && bytes 9 1 && bytes 0 1
+		bytes 1 1 && bytes 2 1 && bytes "${5:-0x22}" 1 && bytes 0 2
+		bytes 65535 2 && bytes 0 9 && bytes "$4" 2
+		printf '%s\0%s\0\0' "$2" "$1"
+	} >>"$table"
+}
+
 # pci PATH CLASS VENDOR:DEVICE SUBSYSTEM NUMA [MAX [CURRENT]]: a function;
 # PATH is that below sys/devices, SUBSYSTEM is VENDOR:DEVICE, MAX and CURRENT
 # are links such as "32.0 GT/s PCIe/16", "-" where there is no such file.

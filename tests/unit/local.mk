@@ -39,6 +39,7 @@ unit_tests += \
 	%D%/lib/test_shrink_behind \
 	%D%/lib/test_stream \
 	%D%/measure/test_measure \
+	%D%/measure/test_memory \
 	%D%/nccl/test_config \
 	%D%/nccl/test_team \
 	%D%/nccl/test_uid \
@@ -76,6 +77,7 @@ unit_tests += \
 	%D%/topo/graph/test_path \
 	%D%/topo/graph/test_topo \
 	%D%/topo/nccl/test_choose \
+	%D%/topo/probe/test_dmi \
 	%D%/topo/probe/test_machine \
 	%D%/topo/view/test_show \
 	%D%/world/test_auth \

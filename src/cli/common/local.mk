@@ -8,6 +8,7 @@ gtopo_core_sources += \
 	%D%/opt.c \
 	%D%/opt.h \
 	%D%/opt_help.c \
+	%D%/p2p.h \
 	%D%/proof_text.c \
 	%D%/proof_text.h \
 	%D%/reference.c \

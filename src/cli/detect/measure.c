@@ -12,6 +12,7 @@
 #include "base/xml.h"
 #include "cli/common/command.h"
 #include "measure/measure.h"
+#include "measure/memory.h"
 #include "topo/xml/measured.h"
 
 /* A link that keeps less than this part of its rate alone is shared. */
@@ -151,6 +152,8 @@ int gt_detect_measure(const struct gt_cmd_args *args, struct gt_buf *xml,
 	}
 	if (!rc)
 		rc = gt_measured_write(&measured, xml, err);
+	if (!rc)
+		rc = gt_measured_write_memory(gt_measure_memory, xml, err);
 	gt_arena_free(arena);
 	return rc;
 }

@@ -15,6 +15,7 @@
 #include "base/xml.h"
 #include "cli/common/gpu_match.h"
 #include "topo/xml/measured.h"
+#include "topo/graph/part.h"
 #include "topo/graph/path.h"
 #include "topo/probe/pci_ids.h"
 #include "topo/graph/topo.h"
@@ -265,6 +266,19 @@ static int gt_reach_hidden(struct gt_reach *reach, uint32_t gpu)
 	return 1;
 }
 
+/*
+ * Are the two meant not to reach each other?  What is expected of others with
+ * access is not of them.
+ */
+static int gt_reach_is_apart(const struct gt_reach *reach,
+			     const struct gt_reach_lines *lines, uint32_t from,
+			     uint32_t to)
+{
+	return reach->ask->p2p &&
+	       gt_paths_get(lines->paths, lines->nodes[from], lines->nodes[to])
+		       ->is_staged;
+}
+
 static void gt_reach_gpu(struct gt_reach *reach,
 			 const struct gt_reach_lines *lines, uint32_t gpu)
 {
@@ -282,6 +296,7 @@ static void gt_reach_gpu(struct gt_reach *reach,
 		if (k == gpu || reach->is.gpus[k].to_gbs <= 0)
 			continue;
 		if (image == UINT32_MAX || to == UINT32_MAX ||
+		    gt_reach_is_apart(reach, lines, gpu, k) ||
 		    !gt_reach_expected(reach, gpu, k, gt_reach_peers,
 				       gt_measured_peer(&reach->is, gpu, k),
 				       gt_measured_peer(wanted, image, to)))
@@ -297,6 +312,8 @@ static int gt_reach_lines_find(struct gt_reach *reach,
 	int rc = gt_topo_parse("this machine", text->text, text->len,
 			       GT_RATES_LINE, &lines->topo, err);
 
+	if (!rc)
+		rc = gt_topo_part_gpus(lines->topo, reach->ask->p2p, err);
 	if (!rc)
 		rc = gt_paths_new(lines->topo, &lines->paths, err);
 	lines->nodes = gt_arena_array(reach->arena, reach->is.ngpus,

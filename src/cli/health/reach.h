@@ -25,8 +25,9 @@ struct gt_reach_finding {
 struct gt_reach_query {
 	const struct gt_buf *machine; /* XML */
 	const char *expect;           /* a file, or NULL */
-	int measured;                 /* 0: only whether GPUs are seen */
-	double tolerance;             /* 0.1 */
+	const char *p2p;  /* its GPUs that are meant to be apart, or NULL */
+	int measured;     /* 0: only whether GPUs are seen */
+	double tolerance; /* 0.1 */
 };
 
 /*

@@ -163,6 +163,20 @@ static void print_machine(const struct gt_nccl_told *told, struct gt_buf *out)
 			      ->dev);
 }
 
+static void print_access(const struct gt_nccl_told *told, struct gt_buf *out)
+{
+	const struct gt_nccl_facts *facts = told->answer->facts;
+
+	if (!facts->ndenied)
+		return;
+	print_word(told, "access", out);
+	gt_buf_printf(out,
+		      "%u of %u pairs of GPUs have no peer access: NCCL sends "
+		      "through the host's memory\n",
+		      facts->ndenied / 2,
+		      facts->ngpus * (facts->ngpus - 1) / 2);
+}
+
 void gt_nccl_print(const struct gt_nccl_told *told, struct gt_buf *out)
 {
 	const struct gt_nccl_answer *answer = told->answer;
@@ -170,6 +184,7 @@ void gt_nccl_print(const struct gt_nccl_told *told, struct gt_buf *out)
 
 	print_head(told, out);
 	print_machine(told, out);
+	print_access(told, out);
 	print_set(told, "rings", &answer->rings, out);
 	if (answer->facts->ngpus > 1) {
 		print_set(told, "trees", &answer->trees, out);

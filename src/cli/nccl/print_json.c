@@ -100,6 +100,7 @@ static void put_machine(struct gt_json_writer *json,
 	gt_json_put_int(json, "pairs", facts->ngpus * (facts->ngpus - 1) / 2);
 	gt_json_put_int(json, "pairs_peer_to_peer", facts->ndirect / 2);
 	gt_json_put_int(json, "pairs_by_network", facts->nnet / 2);
+	gt_json_put_int(json, "pairs_without_access", facts->ndenied / 2);
 	if (facts->apart == GT_NONE)
 		gt_json_put_null(json, "apart");
 	else

@@ -130,6 +130,7 @@ int gt_page(const struct gt_page_query *ask, struct gt_buf *out,
 			       .out = &sections,
 			       .data = &data,
 			       .links = &links,
+			       .p2p = ask->p2p,
 			       .unread = ask->unread};
 	int rc = page.arena ? put_sections(&page, ask, err) : gt_err_nomem(err);
 

@@ -13,6 +13,7 @@ struct gt_page_query {
 	const char *expect; /* a file that machines should be like, or NULL */
 	/* Each may be NULL. */
 	const char *plan, *report, *trace;
+	const char *p2p; /* GPUs of a machine or cluster that are apart */
 	/* Gets a line for each of several files that cannot be read, and why */
 	struct gt_buf *unread;
 };

@@ -21,6 +21,7 @@ struct gt_page {
 	struct gt_buf *out;   /* the sections */
 	struct gt_buf *data;  /* the scripts' data: an item for each view */
 	struct gt_buf *links; /* to the sections, for the top */
+	const char *p2p; /* which GPUs of what is shown are apart, or NULL */
 	uint32_t nviews;
 	uint32_t nsections;
 	uint32_t nfindings;    /* that are more than notes */

@@ -19,7 +19,9 @@
 #include "cli/page/html.h"
 #include "cli/page/table.h"
 #include "cli/show/plan.h"
+#include "topo/cluster/cluster.h"
 #include "topo/cluster/make.h"
+#include "topo/graph/part.h"
 #include "topo/graph/path.h"
 #include "topo/graph/topo.h"
 #include "topo/lint/lint.h"
@@ -403,8 +405,12 @@ static int view_machine(struct gt_page *page, const struct gt_page_view *view,
 		return rc;
 	rc = gt_topo_check(topo, err);
 	if (!rc)
+		rc = gt_topo_part_gpus(topo, page->p2p, err);
+	if (!rc)
 		rc = gt_topo_parse(view->file, gt_buf_text(text), text->len,
 				   GT_RATES_MEASURED, &reached, err);
+	if (!rc)
+		rc = gt_topo_part_gpus(reached, page->p2p, err);
 	if (!rc)
 		rc = gt_lint_text(view->file, gt_buf_text(text), text->len,
 				  page->arena, &lint, err);
@@ -429,6 +435,11 @@ static int view_cluster(struct gt_page *page, const struct gt_page_view *view,
 
 	if (rc)
 		return rc;
+	rc = gt_cluster_part_gpus(cluster, NULL, page->p2p, err);
+	if (rc) {
+		gt_cluster_free(cluster);
+		return rc;
+	}
 	begin_view(page, view);
 	gt_dot_cluster(cluster, &dot);
 	rc = put_picture(page, &dot, cluster->source, err);

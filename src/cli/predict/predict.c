@@ -20,6 +20,34 @@ struct gt_predict {
 	struct gt_buf *out;
 };
 
+/*
+ * Say that engines send all through the host's memory as soon as two GPUs have
+ * no peer access.  How a rank gets there only its own hops tell; without them
+ * it is priced as if it went to the others directly.
+ */
+static void gt_predict_mixed(const struct gt_predict *p)
+{
+	uint32_t n = 0;
+
+	if (!gt_plan_is_mixed(p->plan) || p->plan->cluster)
+		return;
+	for (uint32_t r = 0; r < p->plan->nranks; r++)
+		n += !gt_plan_stages_rank(p->plan, r);
+	gt_buf_puts(p->out, "# some GPUs have no peer access, so all goes "
+			    "through the host's memory; ");
+	if (n)
+		gt_buf_printf(p->out,
+			      "%u of %u ranks have no hop there, and times are "
+			      "too low: gtopo search --p2p off makes a plan "
+			      "that tells\n",
+			      n, p->plan->nranks);
+	else
+		gt_buf_printf(p->out,
+			      "the plan's %g GB/s busbw count on access that "
+			      "others have\n",
+			      gt_plan_busbw(p->plan, p->plan->proof.value));
+}
+
 static void gt_predict_begin(struct gt_predict *p)
 {
 	if (p->json) {
@@ -32,6 +60,7 @@ static void gt_predict_begin(struct gt_predict *p)
 	gt_buf_printf(p->out, "# prediction for %s of %" PRIu32 " rank%s\n",
 		      gt_coll_name(p->coll), p->plan->nranks,
 		      gt_plural(p->plan->nranks));
+	gt_predict_mixed(p);
 	gt_buf_printf(p->out,
 		      "#%12s %13s %8s %7s %6s %9s %8s %8s %8s %8s %8s  %s\n",
 		      "size", "count", "type", "redop", "root", "time", "algbw",

@@ -10,12 +10,14 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/pairs.h"
 #include "base/unit.h"
 #include "base/word.h"
 #include "cli/common/command.h"
 #include "cli/common/opt.h"
 #include "cli/common/reference.h"
 #include "cli/run/sweep.h"
+#include "exec/peer_access.h"
 #include "plan/ir/plan.h"
 
 int gt_run_parse_sizes(struct gt_run_sweep *sweep, uint64_t begin, uint64_t end,
@@ -147,6 +149,15 @@ const char *gt_run_parse_device(int device)
 	static const char *const names[] = {"host", "cuda"};
 
 	return device < 0 ? NULL : names[device];
+}
+
+int gt_run_parse_p2p(const char *words, uint32_t nranks, struct gt_err *err)
+{
+	struct gt_pair pair;
+	int rc = gt_peer_access_off(words, GT_PEER_ACCESS_OPTION, nranks, &pair,
+				    err);
+
+	return rc < 0 ? rc : GT_OK;
 }
 
 int gt_run_parse_engine(const char *device, const struct gt_engine_ops *ops,

@@ -36,6 +36,11 @@ const char *gt_run_parse_device(int device);
 int gt_run_parse_plan(const struct gt_cmd_args *args, const char *option,
 		      const char **plan, struct gt_err *err);
 
+/*
+ * Check the words of --p2p, which should not first need GPUs; NULL is fine.
+ */
+int gt_run_parse_p2p(const char *words, uint32_t nranks, struct gt_err *err);
+
 /* Check that the engine is there. */
 int gt_run_parse_engine(const char *device, const struct gt_engine_ops *ops,
 			struct gt_err *err);

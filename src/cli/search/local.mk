@@ -5,6 +5,8 @@ gtopo_core_sources += \
 	%D%/job_files.c \
 	%D%/job_json.c \
 	%D%/job_text.c \
+	%D%/mixed.c \
+	%D%/mixed.h \
 	%D%/tell.c \
 	%D%/tell.h
 

@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "plan/ir/cluster.h"
+#include "plan/cost/copies.h"
 #include "plan/cost/extrapolate.h"
 #include "plan/cost/network.h"
 #include "plan/cost/switch.h"
@@ -31,6 +32,7 @@ struct gt_cost_model {
 	const struct gt_plan *plan;
 	struct gt_arena *arena;
 	enum gt_coll coll;
+	int is_staged; /* all goes through the host's memory */
 	struct gt_cost_params params[GT_NPROTOCOLS];
 	struct gt_cost_extrapolation extrapolation;
 	/*
@@ -39,6 +41,25 @@ struct gt_cost_model {
 	struct gt_cost_net *nets;
 	struct gt_cost_slicing *slicings; /* room for all channels */
 };
+
+/*
+ * Does everything go through the host's memory?  Ranks of several hosts have
+ * links between them, which carry their FIFOs.
+ */
+static int gt_cost_stages_all(const struct gt_plan *plan)
+{
+	if (plan->cluster || !gt_plan_is_staged(plan))
+		return 0;
+	for (uint32_t c = 0; c < plan->nchannels; c++)
+		for (uint32_t i = 0; i < plan->channels[c].nhops; i++) {
+			enum gt_transport by =
+				plan->channels[c].hops[i].transport;
+
+			if (by != GT_TRANSPORT_SHM && by != GT_TRANSPORT_PEER)
+				return 0;
+		}
+	return 1;
+}
 
 int gt_cost_new(const struct gt_plan *plan, enum gt_coll coll,
 		struct gt_cost_model **model, struct gt_err *err)
@@ -56,6 +77,7 @@ int gt_cost_new(const struct gt_plan *plan, enum gt_coll coll,
 	m->plan = plan;
 	m->arena = arena;
 	m->coll = coll;
+	m->is_staged = gt_cost_stages_all(plan);
 	m->nets = gt_arena_array(arena, 2 * (size_t)plan->nselect,
 				 sizeof(*m->nets));
 	m->slicings =
@@ -353,6 +375,46 @@ static int gt_cost_is_switch(const struct gt_cost_model *model, uint32_t row)
 	return algo == GT_ALGO_NVLS || algo == GT_ALGO_COLLNET;
 }
 
+static int gt_cost_are_copies(const struct gt_cost_model *model, uint32_t row)
+{
+	return model->is_staged &&
+	       model->plan->select[row].protocol == GT_PROTOCOL_CE;
+}
+
+/* Is the row priced by a formula, and its programs not executed? */
+static int gt_cost_is_formula(const struct gt_cost_model *model, uint32_t row)
+{
+	return gt_cost_is_switch(model, row) || gt_cost_are_copies(model, row);
+}
+
+/* What a message takes before its first byte and behind its last one. */
+static double gt_cost_base_us(const struct gt_cost_model *model,
+			      const struct gt_cost_params *params)
+{
+	return model->is_staged ? params->host_base_us : params->base_us;
+}
+
+/* The price of copies through the host's memory, without host_base_us. */
+static int gt_cost_copies(struct gt_cost_model *model,
+			  const struct gt_cost_run *run, uint64_t bytes,
+			  struct gt_cost *cost, struct gt_err *err)
+{
+	struct gt_cost_net *net = &model->nets[2 * (size_t)cost->row];
+	struct gt_cost_copies copies = {.nranks = model->plan->nranks,
+					.coll = model->coll,
+					.bytes = (double)bytes};
+	int rc = gt_cost_net_serve(net, run, err);
+
+	if (rc)
+		return rc;
+	copies.busy_us =
+		gt_cost_busy(model, cost->row, &cost->link) * cost->loops;
+	cost->time_us = gt_cost_copies_us(&copies, run->params);
+	if (cost->time_us > 0)
+		cost->busy = copies.busy_us / cost->time_us;
+	return GT_OK;
+}
+
 int gt_cost_price_below(struct gt_cost_model *model, uint32_t row,
 			uint64_t bytes, double limit_us, struct gt_cost *cost,
 			struct gt_err *err)
@@ -362,6 +424,7 @@ int gt_cost_price_below(struct gt_cost_model *model, uint32_t row,
 		.slicings = model->slicings,
 	};
 	struct gt_cost made = {.row = row, .link = UINT32_MAX};
+	double base_us = gt_cost_base_us(model, run.params);
 	int rc;
 
 	if (gt_cost_is_switch(model, row))
@@ -371,11 +434,13 @@ int gt_cost_price_below(struct gt_cost_model *model, uint32_t row,
 	if (!rc)
 		rc = gt_cost_slicings(model, row, bytes, &made.loops, err);
 	if (!rc && made.loops > 0)
-		rc = gt_cost_time(model, &run, limit_us - run.params->base_us,
-				  &made, err);
+		rc = gt_cost_are_copies(model, row)
+			     ? gt_cost_copies(model, &run, bytes, &made, err)
+			     : gt_cost_time(model, &run, limit_us - base_us,
+					    &made, err);
 	if (rc)
 		return rc;
-	made.time_us += run.params->base_us;
+	made.time_us += base_us;
 	*cost = made;
 	return GT_OK;
 }
@@ -414,9 +479,8 @@ int gt_cost_lower_bound(struct gt_cost_model *model, uint32_t row,
 	double loops, least = 0;
 	int rc;
 
-	if (gt_cost_is_switch(model, row)) {
-		rc = gt_cost_switch(model->plan, row, bytes, run.params, &exact,
-				    err);
+	if (gt_cost_is_formula(model, row)) {
+		rc = gt_cost_price_row(model, row, bytes, &exact, err);
 		*time_us = rc ? 0 : exact.time_us;
 		return rc;
 	}
@@ -428,7 +492,7 @@ int gt_cost_lower_bound(struct gt_cost_model *model, uint32_t row,
 					     &run, loops, &least, err);
 	else if (!rc && loops > 0)
 		rc = gt_cost_least_busy(model, row, &run, loops, &least, err);
-	*time_us = least + run.params->base_us;
+	*time_us = least + gt_cost_base_us(model, run.params);
 	return rc;
 }
 

@@ -9,9 +9,10 @@
  *
  *     alpha   a slice is seen by its receiver hop_us after it was written;
  *             a slot is free for its sender hop_us after it was read
- *     beta    every link serves bytes at rate * its capacity (host_rate, where
- *             a hop goes through the host's memory), one after the other;
- *             what several hops need of it therefore waits: contention
+ *     beta    every link serves bytes at rate * its capacity, one after the
+ *             other; what several hops need of it therefore waits: contention.
+ *             Where a hop goes through the host's memory, one direction of
+ *             PCIe serves host_one_way_rate, and both together twice host_rate
  *     gamma   a rank's own memory serves what steps read and write of it at
  *             local_gbs, and one worker moves worker_gbs at most
  *
@@ -115,6 +116,7 @@ int gt_cost_expect(struct gt_cost_model *model, uint64_t bytes,
  *	{"schema": "gtopo.cost/1",
  *	 "protocols": {"simple": {"base_us": "4.1", "hop_us": {"NVL": "3.9"},
  *	                          "rate": "0.98", "host_rate": "0.7",
+ *	                          "host_one_way_rate": "1.1",
  *	                          "worker_gbs": "12", "local_gbs": "3900"}}}
  *
  * Whatever is missing keeps its value.

@@ -104,16 +104,16 @@ double gt_cost_extrapolate_busiest(const struct gt_cost_extrapolation *x,
 				   uint32_t *link)
 {
 	const struct gt_plan_cluster *cluster = x->full->cluster;
-	uint32_t n = x->full->nlinks;
+	uint32_t n = x->full->nlinks, here = cluster ? n : nets[0].nlinks;
 	double most = 0;
 
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = 0; i < here; i++) {
 		double busy[2] = {nets[0].link_busy_us[i], 0};
 
 		if (x->n > 1)
 			busy[1] = nets[1].link_busy_us[i];
 		gt_cost_extrapolate_longer(gt_cost_extrapolate_linear(x, busy),
-					   i, &most, link);
+					   i % n, &most, link);
 	}
 	for (uint32_t l = 0; cluster && l + 1 < cluster->nlevels; l++)
 		for (uint32_t r = 0; r < cluster->nrails; r++)

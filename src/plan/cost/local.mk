@@ -1,4 +1,6 @@
 gtopo_core_sources += \
+	%D%/copies.c \
+	%D%/copies.h \
 	%D%/cost.c \
 	%D%/cost.h \
 	%D%/extrapolate.c \

@@ -56,13 +56,14 @@ static void gt_lower_bound_add(const struct gt_cost_proc *proc,
 		for (uint32_t i = 0; i < op->nends; i++) {
 			const struct gt_cost_route *route = gt_cost_edge_route(
 				&proc->edges[op->ends[i].edge], op);
-			double rate = route->is_staged ? params->host_rate
-						       : params->rate;
 
 			for (uint32_t k = 0;
-			     op->ends[i].moves && k < route->nlegs; k++)
-				load_us[route->legs[k].link] +=
-					route->legs[k].us / rate;
+			     op->ends[i].moves && k < route->nlegs; k++) {
+				const struct gt_cost_leg *leg = &route->legs[k];
+
+				load_us[leg->link] +=
+					leg->us / gt_cost_leg_rate(leg, params);
+			}
 		}
 	}
 }

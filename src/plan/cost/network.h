@@ -13,15 +13,22 @@
 struct gt_arena;
 struct gt_err;
 
+/* Which part of a link's bytes is data on a leg. */
+enum gt_cost_rate {
+	GT_COST_RATE_LINK,
+	GT_COST_RATE_HOST,    /* bytes wait in the host's memory on the way */
+	GT_COST_RATE_ONE_WAY, /* the same of one direction of PCIe */
+};
+
 /* The time that a byte takes on a link of a route. */
 struct gt_cost_leg {
 	uint32_t link;
+	enum gt_cost_rate rate;
 	double us;
 };
 
 struct gt_cost_route {
 	uint32_t nlegs;
-	int is_staged; /* bytes wait in the host's memory on the way */
 	struct gt_cost_leg *legs;
 };
 
@@ -95,7 +102,10 @@ struct gt_cost_net {
 	struct gt_cost_proc *procs;
 	struct gt_cost_edge *edges;
 	const uint32_t *selected; /* channel indices */
-	/* Links of each node, then uplinks of switches: gt_cost_uplink(). */
+	/*
+	 * Links of each node, then uplinks of switches: gt_cost_uplink(); of a
+	 * staged plan its links, then both ways of each (route.c).
+	 */
 	uint32_t nlinks;
 	double *link_free_us;       /* when a link has served all so far */
 	double *link_busy_us;       /* how long it served */
@@ -179,6 +189,14 @@ int gt_cost_net_serve(struct gt_cost_net *net, const struct gt_cost_run *run,
 int gt_cost_net_lower_bound(struct gt_cost_net *net,
 			    const struct gt_cost_run *run, double loops,
 			    double *time_us, struct gt_err *err);
+
+static inline double gt_cost_leg_rate(const struct gt_cost_leg *leg,
+				      const struct gt_cost_params *params)
+{
+	return leg->rate == GT_COST_RATE_LINK   ? params->rate
+	       : leg->rate == GT_COST_RATE_HOST ? params->host_rate
+						: params->host_one_way_rate;
+}
 
 static inline const struct gt_cost_route *gt_cost_edge_route(
 	const struct gt_cost_edge *edge, const struct gt_cost_op *op)

@@ -25,10 +25,12 @@ enum gt_cost_hop {
 struct gt_cost_params {
 	double base_us;
 	double hop_us[GT_NCOSTHOPS];
-	double rate;       /* the part of a link's bytes that is data */
-	double host_rate;  /* the same on the way through the host's memory */
-	double worker_gbs; /* what one worker moves */
-	double local_gbs;  /* what a rank's memory serves */
+	double host_base_us; /* base_us where all goes by the host's memory */
+	double rate;         /* the part of a link's bytes that is data */
+	double host_rate;    /* the same on the way through the host's memory */
+	double host_one_way_rate; /* ... where nothing comes the other way */
+	double worker_gbs;        /* what one worker moves */
+	double local_gbs;         /* what a rank's memory serves */
 };
 
 /*
@@ -55,13 +57,14 @@ struct gt_cost_params {
  * copies.  A rate above 1 is of what NCCL counts on, 20.6 GB/s a link, as the
  * plan does.
  *
- * Through the host's memory (HOST, host_rate): 2 H200 with peer access off, of
- * whose PCIe NCCL's tables have 48 GB/s.  simple: rings between two processes
- * in the host's memory (--link shm), 19.7 us at 1 KiB, 34.9 GB/s at 256 MiB.
- * ll: a prototype in graphs, 5.9 us at 1 KiB, 16 GB/s of data at 1 MiB.  ce:
- * 35.6 GB/s is what copies out and in at once reach; its hop is REASONED, as a
- * staged operation has some 50 us to begin and to end.  ll128 and direct do not
- * go so.
+ * Through the host's memory (HOST, host_*): what bench/staged.py fits to races
+ * on streams of 2 H200 with peer access off, of whose PCIe NCCL's tables have
+ * 48 GB/s (bench/results/h200x2-7382734.no-peers.txt and h200x2-a57abc6c.*).
+ * Of simple those rates only, with 0.64 as all-reduces do better than the
+ * others: base and hop are from sizes that went by packets there, rings between
+ * two processes in the host's memory (--link shm), 19.7 us at 1 KiB.  base_us
+ * of ll is the launch, as elsewhere.  hop_us of ce is a meeting of all ranks
+ * (plan/cost/copies.h).  ll128 and direct do not go so.
  *
  * Hops other than NVL have the latencies of NCCL's tuner for rings
  * (src/graph/tuning.cc), LL, LL128 and Simple: PCI 1.0, 2.5, 5.7; network 2.7,

@@ -67,9 +67,15 @@ static int gt_cost_read_protocol(const struct gt_json *object,
 				 struct gt_cost_params *params,
 				 struct gt_err *err)
 {
-	static const char *const keys[] = {
-		"base_us",    "hop_us",    "rate", "host_rate",
-		"worker_gbs", "local_gbs", NULL};
+	static const char *const keys[] = {"base_us",
+					   "hop_us",
+					   "rate",
+					   "host_rate",
+					   "host_one_way_rate",
+					   "worker_gbs",
+					   "local_gbs",
+					   "host_base_us",
+					   NULL};
 	int rc = gt_json_object(object, keys, err);
 
 	if (!rc)
@@ -81,6 +87,12 @@ static int gt_cost_read_protocol(const struct gt_json *object,
 	if (!rc)
 		rc = gt_cost_number(object, "host_rate", &params->host_rate,
 				    err);
+	if (!rc)
+		rc = gt_cost_number(object, "host_base_us",
+				    &params->host_base_us, err);
+	if (!rc)
+		rc = gt_cost_number(object, "host_one_way_rate",
+				    &params->host_one_way_rate, err);
 	if (!rc)
 		rc = gt_cost_number(object, "worker_gbs", &params->worker_gbs,
 				    err);

@@ -54,7 +54,7 @@ uint32_t gt_cost_routes_nlinks(const struct gt_cost_routes *routes)
 	const struct gt_plan *plan = routes->plan;
 
 	if (!plan->cluster)
-		return plan->nlinks;
+		return routes->is_staged ? 2 * plan->nlinks : plan->nlinks;
 	return gt_cost_uplink(plan, plan->cluster->nlevels - 1, 0, 0, 0);
 }
 
@@ -109,6 +109,75 @@ static void gt_cost_leg(const struct gt_cost_routes *r, uint32_t node,
 		.link = node * r->plan->nlinks + link, .us = us};
 }
 
+/* The vertex that a link leads to, by its id. */
+static const char *gt_cost_head(const struct gt_plan *plan, uint32_t link)
+{
+	const char *head = strchr(plan->links[link].id, '>');
+
+	return head ? head + 1 : "";
+}
+
+static int gt_cost_leads(const struct gt_plan *plan, uint32_t link,
+			 const char *from, size_t len, const char *to)
+{
+	const char *id = plan->links[link].id;
+
+	return !strncmp(id, from, len) && id[len] == '>' &&
+	       !strcmp(gt_cost_head(plan, link), to);
+}
+
+/* The link that leads the other way, or GT_NO_VERTEX. */
+static uint32_t gt_cost_back(const struct gt_plan *plan, uint32_t link)
+{
+	const char *id = plan->links[link].id, *head = gt_cost_head(plan, link);
+	size_t len = strcspn(id, ">");
+
+	for (uint32_t l = 0; l < plan->nlinks; l++) {
+		const char *to = gt_cost_head(plan, l);
+
+		if (!strncmp(to, id, len) && !to[len] &&
+		    gt_cost_leads(plan, l, head, strlen(head), to))
+			return l;
+	}
+	return GT_NO_VERTEX;
+}
+
+static int gt_cost_is_memory(const struct gt_plan *plan, uint32_t link)
+{
+	const char *kind = plan->links[link].kind;
+
+	return kind && !strcmp(kind, "MEM");
+}
+
+/*
+ * A leg through the host's memory.  Out and in at once PCIe carries less than
+ * twice what it carries in one direction, so both directions together are a
+ * link of their own, behind all others, with the number of the first of the
+ * two.
+ */
+static void gt_cost_host_leg(const struct gt_cost_routes *r, uint32_t link,
+			     struct gt_rat charge, struct gt_cost_route *route)
+{
+	const struct gt_plan *plan = r->plan;
+	const char *kind = plan->links[link].kind;
+	struct gt_cost_leg *leg = &route->legs[route->nlegs];
+	uint32_t back;
+
+	gt_cost_leg(r, 0, link, charge, route);
+	/* What memory carries is given; flags take their part of it, too. */
+	if (gt_cost_is_memory(plan, link))
+		return;
+	leg->rate = GT_COST_RATE_HOST;
+	if (!kind || strcmp(kind, "PCI") != 0)
+		return;
+	leg->rate = GT_COST_RATE_ONE_WAY;
+	back = gt_cost_back(plan, link);
+	route->legs[route->nlegs++] = (struct gt_cost_leg){
+		.link = plan->nlinks + (back < link ? back : link),
+		.rate = GT_COST_RATE_HOST,
+		.us = leg->us / 2};
+}
+
 /*
  * Add the uplinks from the sender's port up or, with `in`, down to the
  * receiver's, as far as their switches differ.
@@ -125,9 +194,9 @@ static void gt_cost_climb(const struct gt_cost_routes *r,
 		if (crossing->nodes[0] / nodes == crossing->nodes[1] / nodes)
 			continue;
 		route->legs[route->nlegs++] = (struct gt_cost_leg){
-			gt_cost_uplink(r->plan, l, crossing->nodes[in],
-				       cluster->ports[port].rail, in),
-			1 / gt_rat_double(cluster->levels[l].gbs) / 1e3};
+			.link = gt_cost_uplink(r->plan, l, crossing->nodes[in],
+					       cluster->ports[port].rail, in),
+			.us = 1 / gt_rat_double(cluster->levels[l].gbs) / 1e3};
 	}
 }
 
@@ -172,14 +241,6 @@ static int gt_cost_is_cpu(const char *vertex)
 	return !strncmp(vertex, "CPU/", 4);
 }
 
-/* The vertex that a link leads to, by its id. */
-static const char *gt_cost_head(const struct gt_plan *plan, uint32_t link)
-{
-	const char *head = strchr(plan->links[link].id, '>');
-
-	return head ? head + 1 : "";
-}
-
 /*
  * A hop by the host's memory that leads from the rank, or to it; NULL: there is
  * none.
@@ -199,13 +260,6 @@ static const struct gt_plan_hop *gt_cost_staged_hop(const struct gt_plan *plan,
 	return NULL;
 }
 
-static int gt_cost_is_memory(const struct gt_plan *plan, uint32_t link)
-{
-	const char *kind = plan->links[link].kind;
-
-	return kind && !strcmp(kind, "MEM");
-}
-
 /*
  * Two GPUs that reach each other, beside others that do not: their bytes go
  * through the host's memory as well, up as the sender's other ones do, over the
@@ -222,7 +276,7 @@ static void gt_cost_detour(const struct gt_cost_routes *r,
 
 	while (i < ends[0]->nroute && !gt_cost_is_cpu(here)) {
 		here = gt_cost_head(plan, ends[0]->route[i]);
-		gt_cost_leg(r, 0, ends[0]->route[i++], GT_RAT(1, 1), route);
+		gt_cost_host_leg(r, ends[0]->route[i++], GT_RAT(1, 1), route);
 	}
 	while (down &&
 	       !gt_cost_is_cpu(gt_cost_head(plan, ends[1]->route[down - 1])))
@@ -232,12 +286,10 @@ static void gt_cost_detour(const struct gt_cost_routes *r,
 	there = down ? gt_cost_head(plan, ends[1]->route[down - 1]) : here;
 	len = strlen(here);
 	for (uint32_t l = 0; l < plan->nlinks && strcmp(here, there) != 0; l++)
-		if (!strncmp(plan->links[l].id, here, len) &&
-		    plan->links[l].id[len] == '>' &&
-		    !strcmp(gt_cost_head(plan, l), there))
-			gt_cost_leg(r, 0, l, GT_RAT(1, 1), route);
+		if (gt_cost_leads(plan, l, here, len, there))
+			gt_cost_host_leg(r, l, GT_RAT(1, 1), route);
 	for (; down < ends[1]->nroute; down++)
-		gt_cost_leg(r, 0, ends[1]->route[down], GT_RAT(1, 1), route);
+		gt_cost_host_leg(r, ends[1]->route[down], GT_RAT(1, 1), route);
 }
 
 /* Does what takes the hop wait in the host's memory?  Networks pass it on. */
@@ -265,14 +317,14 @@ static int gt_cost_stage(const struct gt_cost_routes *r,
 
 	if (around)
 		most = ends[0]->nroute + ends[1]->nroute + 1;
-	route->is_staged = 1;
-	route->legs = gt_arena_array(r->arena, most, sizeof(*route->legs));
+	route->legs = gt_arena_array(r->arena, 2 * (size_t)most,
+				     sizeof(*route->legs));
 	if (!route->legs)
 		return gt_err_nomem(err);
 	if (around)
 		gt_cost_detour(r, ends, route);
 	for (uint32_t i = 0; i < hop->nroute && !around; i++)
-		gt_cost_leg(r, 0, hop->route[i], hop->charge, route);
+		gt_cost_host_leg(r, hop->route[i], hop->charge, route);
 	return GT_OK;
 }
 

@@ -127,11 +127,10 @@ static double gt_cost_transfer(struct gt_cost_net *net,
 			       const struct gt_cost_params *params,
 			       double begin_us, double end_us)
 {
-	double rate = route->is_staged ? params->host_rate : params->rate;
-
 	for (uint32_t i = 0; i < route->nlegs; i++) {
-		uint32_t link = route->legs[i].link;
-		double us = bytes * route->legs[i].us / rate;
+		const struct gt_cost_leg *leg = &route->legs[i];
+		uint32_t link = leg->link;
+		double us = bytes * leg->us / gt_cost_leg_rate(leg, params);
 		double end;
 
 		net->link_busy_us[link] += us;

@@ -123,16 +123,46 @@ enum gt_transport gt_plan_transport(const struct gt_plan *plan,
 	return is_staged ? GT_TRANSPORT_SHM : GT_TRANSPORT_PEER;
 }
 
-int gt_plan_is_staged(const struct gt_plan *plan)
+static int gt_plan_has_hop(const struct gt_plan *plan, enum gt_transport by)
 {
 	for (uint32_t c = 0; c < plan->nchannels; c++) {
 		const struct gt_plan_channel *channel = &plan->channels[c];
 
 		for (uint32_t i = 0; i < channel->nhops; i++)
-			if (channel->hops[i].transport == GT_TRANSPORT_SHM)
+			if (channel->hops[i].transport == by)
 				return 1;
 	}
 	return 0;
+}
+
+int gt_plan_is_staged(const struct gt_plan *plan)
+{
+	return gt_plan_has_hop(plan, GT_TRANSPORT_SHM);
+}
+
+int gt_plan_is_mixed(const struct gt_plan *plan)
+{
+	return gt_plan_is_staged(plan) &&
+	       gt_plan_has_hop(plan, GT_TRANSPORT_PEER);
+}
+
+int gt_plan_stages_rank(const struct gt_plan *plan, uint32_t rank)
+{
+	int from = 0, to = 0;
+
+	for (uint32_t c = 0; c < plan->nchannels; c++) {
+		const struct gt_plan_channel *channel = &plan->channels[c];
+
+		for (uint32_t i = 0; i < channel->nhops; i++) {
+			const struct gt_plan_hop *hop = &channel->hops[i];
+
+			if (hop->transport != GT_TRANSPORT_SHM)
+				continue;
+			from |= hop->from == rank;
+			to |= hop->to == rank;
+		}
+	}
+	return from && to;
 }
 
 const struct gt_plan_select *gt_plan_main_row(const struct gt_plan *plan)

@@ -425,6 +425,15 @@ enum gt_transport gt_plan_transport(const struct gt_plan *plan,
  */
 int gt_plan_is_staged(const struct gt_plan *plan);
 
+/*
+ * Do some hops go so, and others from GPU to GPU?  Then the value counts on
+ * routes that engines do not take.
+ */
+int gt_plan_is_mixed(const struct gt_plan *plan);
+
+/* Does a hop through the host's memory lead to the rank, and one from it? */
+int gt_plan_stages_rank(const struct gt_plan *plan, uint32_t rank);
+
 /* The row that the plan's proof is about; rows come from reader or search. */
 const struct gt_plan_select *gt_plan_main_row(const struct gt_plan *plan);
 

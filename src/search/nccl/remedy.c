@@ -100,8 +100,17 @@ static void gt_nccl_add_p2p(struct gt_nccl_cure *cure,
 {
 	const struct gt_nccl_facts *facts = answer->facts;
 	uint32_t pairs = facts->ngpus * (facts->ngpus - 1);
-	uint32_t others = (pairs - facts->ndirect) / 2;
+	uint32_t others = (pairs - facts->ndirect - facts->ndenied) / 2;
 	enum gt_path_kind level = facts->max_kind;
+
+	if (facts->nrefused)
+		gt_nccl_add(cure, "NCCL_IGNORE_DISABLED_P2P", "1",
+			    gt_arena_printf(
+				    arena,
+				    "%u pairs of GPUs have NVLinks and no peer "
+				    "access, at which NCCL gives up; with this "
+				    "they go through the host's memory",
+				    facts->nrefused / 2));
 
 	if (level == GT_PATH_NET)
 		level = GT_PATH_SYS;
@@ -127,19 +136,24 @@ static void gt_nccl_add_topo(struct gt_nccl_cure *cure, const char *file,
 					    repairs, gt_plural(repairs), file));
 }
 
-int gt_nccl_remedies(const struct gt_nccl_answer *answer, const char *file,
-		     uint32_t repairs, struct gt_arena *arena,
+int gt_nccl_remedies(const struct gt_nccl_answer *answer,
+		     const struct gt_nccl_origin *origin,
+		     struct gt_arena *arena,
 		     struct gt_nccl_remedy list[GT_NCCL_MAX_REMEDIES],
 		     uint32_t *n, struct gt_err *err)
 {
 	struct gt_nccl_cure cure = {.list = list};
+	const char *file = gt_nccl_quoted(arena, origin->file);
+	const char *apart = file;
 
-	file = gt_nccl_quoted(arena, file);
-	if (!file)
+	if (file && origin->p2p)
+		apart = gt_arena_printf(arena, "--p2p %s %s", origin->p2p,
+					file);
+	if (!apart)
 		return gt_err_nomem(err);
-	gt_nccl_add_topo(&cure, file, repairs, arena);
+	gt_nccl_add_topo(&cure, file, origin->repairs, arena);
 	gt_nccl_add_net(&cure, answer, arena);
-	gt_nccl_add_graph(&cure, answer, file, arena);
+	gt_nccl_add_graph(&cure, answer, apart, arena);
 	gt_nccl_add_p2p(&cure, answer, arena);
 	*n = cure.n;
 	return cure.failed ? gt_err_nomem(err) : GT_OK;

@@ -16,14 +16,19 @@ struct gt_nccl_remedy {
 	const char *why; /* a sentence without a full stop */
 };
 
-enum { GT_NCCL_MAX_REMEDIES = 4 };
+enum { GT_NCCL_MAX_REMEDIES = 5 };
 
-/*
- * Lists remedies for an answer about the machine of this file; `repairs` is how
- * many faults of the file lint repairs.
- */
-int gt_nccl_remedies(const struct gt_nccl_answer *answer, const char *file,
-		     uint32_t repairs, struct gt_arena *arena,
+/* What the answer is about. */
+struct gt_nccl_origin {
+	const char *file;
+	const char *p2p;  /* the words that took peer access away, or NULL */
+	uint32_t repairs; /* how many faults of the file lint repairs */
+};
+
+/* Lists remedies for an answer about a machine. */
+int gt_nccl_remedies(const struct gt_nccl_answer *answer,
+		     const struct gt_nccl_origin *origin,
+		     struct gt_arena *arena,
 		     struct gt_nccl_remedy list[GT_NCCL_MAX_REMEDIES],
 		     uint32_t *n, struct gt_err *err);
 

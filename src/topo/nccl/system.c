@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "topo/graph/path.h"
 #include "topo/graph/topo.h"
 #include "topo/nccl/order.h"
 
@@ -145,6 +146,40 @@ static int gt_nccl_path_overhead(const struct gt_nccl_system *system,
 	return 0;
 }
 
+/* Returns the number of a GPU of the topology, in order of dev, by its node. */
+static uint32_t gt_nccl_number(const struct gt_topo *topo, uint32_t node)
+{
+	uint32_t i = 0;
+
+	while (gt_topo_gpu(topo, i) != node)
+		i++;
+	return i;
+}
+
+/*
+ * Does the driver give access from each GPU of the route to the next one, both
+ * ways?  A GPU may relay.
+ */
+static int gt_nccl_has_access(const struct gt_topo *topo, uint32_t start,
+			      const struct gt_nccl_route *route)
+{
+	uint32_t here = gt_nccl_number(topo, start), next;
+
+	for (const struct gt_nccl_step *step = route->steps; step;
+	     step = step->rest) {
+		uint32_t node = gt_topo_link(topo, step->link)->to;
+
+		if (gt_topo_node(topo, node)->kind != GT_NODE_GPU)
+			continue;
+		next = gt_nccl_number(topo, node);
+		if (!gt_topo_may_access(topo, here, next) ||
+		    !gt_topo_may_access(topo, next, here))
+			return 0;
+		here = next;
+	}
+	return 1;
+}
+
 /*
  * Sets the path between two GPUs: the fixed route if it may be used peer to
  * peer, else one through the processor near the second.
@@ -160,8 +195,11 @@ static int gt_nccl_path_set(struct gt_nccl_maker *maker, uint32_t from,
 	enum gt_path_kind limit =
 		facts->amd && facts->ngpus <= 2 ? GT_PATH_SYS : GT_PATH_PXB;
 	const struct gt_nccl_route *rest = NULL;
+	int denied = !gt_nccl_has_access(system->topo, start, route);
 
-	if (route->kind > limit) {
+	facts->ndenied += (uint32_t)denied;
+	facts->nrefused += denied && route->kind <= GT_PATH_NVB;
+	if (route->kind > limit || denied) {
 		cpu = gt_nccl_local_cpu(maker, end);
 		route = gt_nccl_to_cpu(maker, start, cpu);
 		rest = gt_nccl_to_gpu(maker, maker->cpus[cpu], to);

@@ -41,6 +41,11 @@ struct gt_nccl_facts {
 	 */
 	uint32_t ndirect, nnet;
 	/*
+	 * Those without peer access, and of these the ones that NVLinks join,
+	 * at which NCCL gives up unless it is told not to.
+	 */
+	uint32_t ndenied, nrefused;
+	/*
 	 * The first GPU that NCCL takes for another machine's, since every way
 	 * from GPU 0 to it leads over the network; or GT_NONE.
 	 */

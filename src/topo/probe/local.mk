@@ -1,10 +1,13 @@
 gtopo_core_sources += \
+	%D%/dmi.c \
+	%D%/dmi.h \
 	%D%/gpu.c \
 	%D%/host.c \
 	%D%/hwloc.c \
 	%D%/kfd.c \
 	%D%/machine.c \
 	%D%/machine.h \
+	%D%/memory.c \
 	%D%/net.c \
 	%D%/nvlink.c \
 	%D%/nvml.c \

@@ -124,6 +124,9 @@ struct gt_machine_cpu {
 	const char *arch;
 	const char *vendor;
 	const char *name;
+	/* what its memory carries, reads and writes together, in 1e6 bytes/s */
+	int memory_mbs;
+	const char *memory_from;     /* why that is an assumption, or NULL */
 	struct gt_machine_net *nets; /* ports of no PCI function */
 };
 

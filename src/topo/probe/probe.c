@@ -5,10 +5,11 @@
 #include "topo/probe/machine.h"
 
 static const struct gt_probe gt_probes[] = {
-	{"hwloc", gt_probe_hwloc}, {"nvml", gt_probe_nvml},
-	{"kfd", gt_probe_kfd},     {"rdma", gt_probe_rdma},
-	{"verbs", gt_probe_verbs}, {"net", gt_probe_net},
-	{"pci", gt_probe_pci},     {"host", gt_probe_host},
+	{"hwloc", gt_probe_hwloc},   {"nvml", gt_probe_nvml},
+	{"kfd", gt_probe_kfd},       {"rdma", gt_probe_rdma},
+	{"verbs", gt_probe_verbs},   {"net", gt_probe_net},
+	{"pci", gt_probe_pci},       {"host", gt_probe_host},
+	{"memory", gt_probe_memory},
 };
 
 enum { GT_NPROBES = sizeof(gt_probes) / sizeof(gt_probes[0]) };

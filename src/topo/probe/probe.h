@@ -61,5 +61,7 @@ int gt_probe_pci(const struct gt_probe_env *env, struct gt_machine *machine,
 		 struct gt_err *err);
 int gt_probe_host(const struct gt_probe_env *env, struct gt_machine *machine,
 		  struct gt_err *err);
+int gt_probe_memory(const struct gt_probe_env *env, struct gt_machine *machine,
+		    struct gt_err *err);
 
 #endif

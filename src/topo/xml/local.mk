@@ -15,6 +15,7 @@ gtopo_core_sources += \
 	%D%/write.c \
 	%D%/write.h \
 	%D%/write_device.c \
-	%D%/write_measured.c
+	%D%/write_measured.c \
+	%D%/write_memory.c
 
 EXTRA_DIST += %D%/README.md

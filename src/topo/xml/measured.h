@@ -88,4 +88,21 @@ int gt_measured_share_switch(const struct gt_xml *xml, const char *bus_a,
 int gt_measured_write(const struct gt_measured *measured, struct gt_buf *xml,
 		      struct gt_err *err);
 
+/*
+ * Who measures what the memory of a node carries, whose processors are a mask
+ * as the file has it: 0 GB/s is not told.
+ */
+typedef int (*gt_memory_measurer)(const char *affinity, double *gbs,
+				  struct gt_err *err);
+
+/*
+ * Put gt_memory_gbs into a topology that gtopo wrote, in place of what firmware
+ * said, for each NUMA node that the measurer tells of.
+ */
+int gt_measured_write_memory(gt_memory_measurer measure, struct gt_buf *xml,
+			     struct gt_err *err);
+
+/* Less is not told, as it would be rounded to nothing. */
+#define GT_MEMORY_LEAST_GBS 0.1
+
 #endif

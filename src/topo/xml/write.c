@@ -105,6 +105,12 @@ static void gt_xml_cpu(struct gt_xml_out *out, xmlNodePtr parent,
 		       GT_UNKNOWN);
 	gt_xml_out_int(out, node, "modelid", cpu->model, GT_UNKNOWN);
 	gt_xml_out_text(out, node, "gt_name", cpu->name);
+	if (cpu->memory_mbs > 0)
+		gt_xml_out_attr(out, node, "gt_memory_gbs", "%.10g",
+				cpu->memory_mbs / 1e3);
+	if (cpu->memory_mbs > 0 && cpu->memory_from)
+		gt_xml_out_attr(out, node, "gt_assumed", "gt_memory_gbs:%s",
+				cpu->memory_from);
 	for (struct gt_machine_pci *p = out->machine->pcis; p; p = p->next)
 		if (!p->parent && p->numa == cpu->numa)
 			gt_xml_pci(out, node, p);

@@ -1,6 +1,7 @@
 # A switch below a switch, as in PCIe-only boxes: the upstream ports are kept,
 # root ports and downstream ports are not; a GPU behind the second one only
-# trains at x8; a network card of the first; a socket without devices.
+# trains at x8; a network card of the first; a socket without devices; a list of
+# memory modules.
 cpuinfo AuthenticAMD 25 17 "AMD EPYC 9654 96-Core Processor"
 node 0 "0 1"
 node 1 "2 3"
@@ -26,3 +27,11 @@ pci $two/0000:c5:01.0/0000:c7:00.0 0x030200 10de:26b9 10de:1851 0 "$g4" \
 slot 3 0000:c7:00
 slot 5-1 0000:c3:00
 slot 7 0000:c8:00
+# Two modules on each of twelve channels of a socket.
+for channel in A B C D E F G H I J K L; do
+	for socket in 0 1; do
+		dimm "P$socket CHANNEL $channel" "DIMM 0" 64 4400
+		dimm "P$socket CHANNEL $channel" "DIMM 1" 64 4400
+	done
+done
+dimm "P1 CHANNEL M" "DIMM 0" 64 0 2 0

@@ -77,3 +77,7 @@ module mlx5_core 23.10-1.1.9
 put proc/driver/nvidia/version "NVRM version: NVIDIA UNIX Open Kernel Module \
 for x86_64  550.54.15  Release Build"
 put proc/sys/kernel/osrelease 5.15.0-105-generic
+# Of its memory the kernel has rates, which come before the list of modules.
+hmat 0 307200 230400
+hmat 1 307200 230400
+dimm "CPU0 CHANNEL 0" "DIMM 0" 64 4800

@@ -19,3 +19,5 @@ put run/systemd/container docker
 put proc/driver/nvidia/version "NVRM version: NVIDIA UNIX x86_64 Kernel \
 Module  535.129.03"
 put proc/sys/kernel/osrelease 5.15.0
+# What a hypervisor lists is not what carries bytes.
+dimm "Channel A" "DIMM 0" 64 4800

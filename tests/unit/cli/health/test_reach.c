@@ -52,10 +52,14 @@ static void apply(struct machine *m)
 }
 
 /* Lines of what is found; the machine is over then. */
-static void expect_findings(struct machine *m, const char *file,
-			    const char *want)
+static void expect_apart(struct machine *m, const char *file, const char *p2p,
+			 const char *want)
 {
-	struct gt_reach_query ask = {&m->text, file, 1, 0.1};
+	struct gt_reach_query ask = {.machine = &m->text,
+				     .expect = file,
+				     .p2p = p2p,
+				     .measured = 1,
+				     .tolerance = 0.1};
 	struct gt_reach_finding *findings = NULL;
 	struct gt_buf out = GT_BUF_INIT;
 	struct gt_err err;
@@ -68,6 +72,12 @@ static void expect_findings(struct machine *m, const char *file,
 	gt_buf_release(&out);
 	gt_buf_release(&m->text);
 	gt_arena_free(m->arena);
+}
+
+static void expect_findings(struct machine *m, const char *file,
+			    const char *want)
+{
+	expect_apart(m, file, NULL, want);
 }
 
 static void test_good(void **state)
@@ -155,6 +165,27 @@ static void test_expected(void **state)
 	unlink(path);
 }
 
+/* Slow pairs that are meant to be apart, and one that is not. */
+static void test_apart(void **state)
+{
+	struct machine good = make("share/xml/h200-vm-4.xml");
+	struct machine now = make("share/xml/h200-vm-4.xml");
+	char path[64];
+
+	(void)state;
+	apply(&good);
+	gt_measured_peer(&now.measured, 0, 1)->gbs = 36;
+	gt_measured_peer(&now.measured, 1, 0)->gbs = 36;
+	gt_measured_peer(&now.measured, 2, 3)->gbs = 36;
+	apply(&now);
+	expect_apart(&now, keep(&good, path), "0-1",
+		     "GPU 0000:00:08.0 to 0000:00:09.0: alone 36.0 GB/s, "
+		     "expected 396.0\n");
+	gt_buf_release(&good.text);
+	gt_arena_free(good.arena);
+	unlink(path);
+}
+
 /* An equal machine with other bus ids. */
 static void test_renumbered(void **state)
 {
@@ -188,6 +219,7 @@ int main(void)
 		cmocka_unit_test(test_below_line),
 		cmocka_unit_test(test_hidden),
 		cmocka_unit_test(test_expected),
+		cmocka_unit_test(test_apart),
 		cmocka_unit_test(test_renumbered),
 	};
 

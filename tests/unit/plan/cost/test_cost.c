@@ -67,16 +67,74 @@ static void test_through_the_host(void **state)
 	/* One of them is enough for all to go so. */
 	plan->channels[0].hops[0].transport = GT_TRANSPORT_SHM;
 	assert_near(price(plan, GT_COLL_ALLREDUCE, 64),
-		    p.base_us + 6 * p.hop_us[GT_COST_HOP_HOST], 0.01);
+		    p.host_base_us + 6 * p.hop_us[GT_COST_HOP_HOST], 0.01);
 	assert_near(price(plan, GT_COLL_ALLREDUCE, 4ull << 30),
 		    1.5 * (double)(4ull << 30) / 1e3 / gbs, 0.02);
 	for (uint32_t i = 0; i < plan->channels[0].nhops; i++)
 		plan->channels[0].hops[i].transport = GT_TRANSPORT_SHM;
 	assert_near(price(plan, GT_COLL_ALLREDUCE, 64),
-		    p.base_us + 6 * p.hop_us[GT_COST_HOP_HOST], 0.01);
+		    p.host_base_us + 6 * p.hop_us[GT_COST_HOP_HOST], 0.01);
 	assert_near(price(plan, GT_COLL_ALLREDUCE, 4ull << 30),
 		    1.5 * (double)(4ull << 30) / 1e3 / gbs, 0.02);
 	gt_plan_free(plan);
+}
+
+/* A mesh by copy engines, through the host's memory over PCIe. */
+static struct gt_plan *read_copies(const char *name)
+{
+	struct gt_plan *plan = read_plan(name);
+
+	for (uint32_t i = 0; i < plan->nlinks; i++)
+		plan->links[i].kind = "PCI";
+	for (uint32_t i = 0; i < plan->channels[0].nhops; i++) {
+		plan->channels[0].hops[i].transport = GT_TRANSPORT_SHM;
+		plan->channels[0].hops[i].charge = GT_RAT(1, 1);
+	}
+	for (uint32_t i = 0; i < plan->nselect; i++) {
+		plan->select[i].protocol = GT_PROTOCOL_CE;
+		if (plan->select[i].coll == GT_COLL_BROADCAST)
+			plan->select[i].algo = GT_ALGO_ONE_SHOT;
+	}
+	return plan;
+}
+
+/*
+ * Copies go chunk by chunk, with a meeting behind each and a step more than
+ * chunks; out and in at once PCIe is slower than one way.
+ */
+static void test_copies_through_the_host(void **state)
+{
+	const struct {
+		const char *name;
+		enum gt_coll coll;
+		double least; /* steps */
+		uint64_t blocks;
+		double rate;
+	} cases[] = {
+		{"mesh5-alltoall", GT_COLL_ALLTOALL, 2, 5,
+		 gt_cost_default(GT_PROTOCOL_CE).host_rate},
+		{"mesh5-broadcast", GT_COLL_BROADCAST, 2, 1,
+		 gt_cost_default(GT_PROTOCOL_CE).host_one_way_rate},
+		{"mesh4-two-shot", GT_COLL_ALLREDUCE, 6, 0, 0},
+	};
+	struct gt_cost_params p = gt_cost_default(GT_PROTOCOL_CE);
+	double hop_us = p.hop_us[GT_COST_HOP_HOST], block = 24 << 20, us;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct gt_plan *plan = read_copies(cases[i].name);
+
+		assert_near(price(plan, cases[i].coll, 80),
+			    p.host_base_us + cases[i].least * hop_us, 0.001);
+		us = block / 1e3 / cases[i].rate /
+		     gt_rat_double(plan->links[0].gbs);
+		if (cases[i].blocks)
+			assert_near(price(plan, cases[i].coll,
+					  cases[i].blocks * (uint64_t)block),
+				    p.host_base_us + 25 * (hop_us + us / 24),
+				    0.001);
+		gt_plan_free(plan);
+	}
 }
 
 static void test_large_is_bandwidth(void **state)
@@ -351,6 +409,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_small_is_latency),
 		cmocka_unit_test(test_through_the_host),
+		cmocka_unit_test(test_copies_through_the_host),
 		cmocka_unit_test(test_large_is_bandwidth),
 		cmocka_unit_test(test_contention),
 		cmocka_unit_test(test_grows_with_size),
