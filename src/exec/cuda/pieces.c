@@ -24,10 +24,10 @@ enum {
 	 * A request whose blocks ranks fetch from each other's staging buffers
 	 * is cut in two where at least so many bytes go from a rank to another:
 	 * one half is added up, or copied aside, while the other is on the
-	 * wire.  Two processes on 2 H200 took, in graphs, in us, with one piece,
-	 * two and three: reduce-scatter of 16 MiB 51, 47 and 60; all-gather 47,
-	 * 45 and 56, on streams 51, 63 and 89; all-reduce 92, 77 and 102;
-	 * broadcast 66, 76 and 76.
+	 * wire.  Two processes on 2 H200 took, in graphs, in us, with one
+	 * piece, two and three: reduce-scatter of 16 MiB 51, 47 and 60;
+	 * all-gather 47, 45 and 56, on streams 51, 63 and 89; all-reduce 92, 77
+	 * and 102; broadcast 66, 76 and 76.
 	 */
 	GT_PIECES_HALVED_SUM_BYTES = 6 << 20,  /* of an all-reduce */
 	GT_PIECES_HALVED_PART_BYTES = 8 << 20, /* of a reduce-scatter */

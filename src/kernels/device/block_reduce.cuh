@@ -169,8 +169,11 @@ static __device__ __forceinline__ void gt_block_reduce_pair(
 		v[u] = gt_combine<T, R>::packs(v[u], w[u]);
 }
 
-/* Reduces U packs from byte `at` on, which are 32 packs apart. */
-template <class T, class R, int U>
+/*
+ * Reduces U packs from byte `at` on, which are 32 packs apart; of slim ones
+ * there are no more sources than two.
+ */
+template <class T, class R, int U, bool SLIM = false>
 static __device__ __forceinline__ void gt_block_reduce_packs(
 	const struct gt_block_reduce *reduction, uint64_t at)
 {
@@ -182,8 +185,9 @@ static __device__ __forceinline__ void gt_block_reduce_packs(
 	if constexpr (gt_adds<R>::ANY) {
 		if (reduction->nsrc == 2 && !reduction->divide)
 			gt_block_reduce_pair<T, R, U>(reduction, at, v);
-		else if (reduction->nsrc > 1 || reduction->divide)
-			gt_block_reduce_add<T, R, U>(reduction, at, v);
+		else if constexpr (!SLIM)
+			if (reduction->nsrc > 1 || reduction->divide)
+				gt_block_reduce_add<T, R, U>(reduction, at, v);
 	}
 	for (uint32_t d = 0; d < reduction->ndst; d++)
 #pragma unroll
@@ -198,25 +202,6 @@ static __device__ __forceinline__ bool gt_block_reduce_is_slim(
 {
 	return !gt_adds<R>::ANY || reduction->nsrc == 1 ||
 	       (reduction->nsrc == 2 && !reduction->divide);
-}
-
-/* The same where gt_block_reduce_is_slim(). */
-template <class T, class R, int U>
-static __device__ __forceinline__ void gt_block_reduce_slim(
-	const struct gt_block_reduce *reduction, uint64_t at)
-{
-	uint4 v[U];
-
-#pragma unroll
-	for (int u = 0; u < U; u++)
-		v[u] = gt_pack_load(reduction->src[0] + at + u * 512);
-	if constexpr (gt_adds<R>::ANY)
-		if (reduction->nsrc == 2)
-			gt_block_reduce_pair<T, R, U>(reduction, at, v);
-	for (uint32_t d = 0; d < reduction->ndst; d++)
-#pragma unroll
-		for (int u = 0; u < U; u++)
-			gt_pack_store(reduction->dst[d] + at + u * 512, v[u]);
 }
 
 /*
@@ -239,7 +224,7 @@ static __device__ void gt_block_reduce_part(
 	    gt_block_reduce_is_slim<R>(reduction))
 		done = cuts.packs / (warps * wide) * (warps * wide);
 	for (i = group.self / 32 * wide; i < done; i += warps * wide)
-		gt_block_reduce_slim<T, R, GT_BLOCK_REDUCE_WIDE>(
+		gt_block_reduce_packs<T, R, GT_BLOCK_REDUCE_WIDE, true>(
 			reduction, skip + (i + group.self % 32) * 16);
 	for (i = done + group.self / 32 * hunk; i + hunk <= cuts.packs;
 	     i += warps * hunk)
