@@ -478,6 +478,23 @@ GTOPO_API int gtopo_alltoallv(struct gtopo_comm *comm, int rank,
 			      const uint64_t *recv_displs,
 			      enum gtopo_type type);
 
+/*
+ * An all-to-all whose matrix each rank knows: of n ranks, p has
+ * counts[p * n + q] elements for q, and all give the same n * n numbers.  From
+ * these each call is planned anew, without a meeting.  On the host, where the
+ * plan is an all-to-all of a cluster's and its nodes are the hosts, bytes may
+ * go through other ranks, which have up to 64 MiB for that, if it is faster by
+ * the plan's rates (with GTOPO_ROWS on whatever hosts); else they go straight.
+ * A matrix that is not the others' is a failure that names two ranks.  Waits
+ * until the communicator is made.
+ */
+GTOPO_API int gtopo_alltoallv_matrix(struct gtopo_comm *comm, int rank,
+				     const void *input,
+				     const uint64_t *send_displs, void *output,
+				     const uint64_t *recv_displs,
+				     const uint64_t *counts,
+				     enum gtopo_type type);
+
 #ifdef __cplusplus
 }
 #endif
