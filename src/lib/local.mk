@@ -26,6 +26,8 @@ gtopo_core_sources += \
 	%D%/register.c \
 	%D%/relays.c \
 	%D%/relays.h \
+	%D%/rounds.c \
+	%D%/rounds.h \
 	%D%/search.c \
 	%D%/sendrecv.c \
 	%D%/sendrecv_host.c \

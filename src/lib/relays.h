@@ -2,14 +2,7 @@
  * An all-to-all whose matrix all ranks know may go through other ranks: where
  * the plan's nodes are joined by rails (search/rails), each rank plans the same
  * schedule from the same matrix, in less than a millisecond, and nobody meets.
- *
- * Parts of blocks go in rounds, a slice each: a slice's k-th hop is in the k-th
- * round after its first.  So a rank passes on what came a round before, and
- * has memory for a few slices of each part only.
- *
- * Messages of each two ranks are in one order at both ends, that of rounds; and
- * in that order each message waits only for such as are before it.  So the
- * first of all that are not done can always move: nobody waits in a circle.
+ * Its own messages are then those of the schedule's rounds (lib/rounds.h).
  */
 #ifndef GT_LIB_RELAYS_H
 #define GT_LIB_RELAYS_H
