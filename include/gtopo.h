@@ -425,7 +425,11 @@ GTOPO_API int gtopo_reducescatter(struct gtopo_comm *comm, int rank,
 				  uint64_t count, enum gtopo_type type,
 				  enum gtopo_op op);
 
-/* A block of count elements for every rank in, one of every rank out. */
+/*
+ * A block of count elements for every rank in, one of every rank out.  Of a
+ * plan with a demand, on the host, these are the places of blocks: the longest
+ * fills its own, others have the beginning of theirs.
+ */
 GTOPO_API int gtopo_alltoall(struct gtopo_comm *comm, int rank,
 			     const void *input, void *output, uint64_t count,
 			     enum gtopo_type type);

@@ -108,10 +108,8 @@ static int gt_comm_engine(struct gtopo_comm *comm, enum gtopo_device device,
 static int gt_comm_setup(struct gtopo_comm *comm, struct gt_plan *plan,
 			 struct gt_err *err)
 {
-	int rc = gt_plan_need_even(plan, "libgtopo", err);
+	int rc = gt_plan_need_forwarding(plan, "libgtopo", err);
 
-	if (!rc)
-		rc = gt_plan_need_forwarding(plan, "libgtopo", err);
 	comm->plan = plan;
 	if (rc)
 		return rc;
@@ -197,6 +195,8 @@ int gt_comm_embed(const struct gtopo_config *config, struct gt_plan *plan,
 	comm->job = *job;
 	comm->job.interrupt = &comm->interrupt;
 	rc = gt_comm_setup(comm, plan, err);
+	if (!rc)
+		rc = gt_plan_need_even(plan, "libnccl.so.2", err);
 	if (!rc)
 		rc = gt_comm_configure(comm, config, err);
 	comm->notice = (struct gt_notice){tell, NULL};
