@@ -16,20 +16,31 @@ struct gt_message;
 /* No message of the batch. */
 #define GT_MESSAGE_NONE UINT32_MAX
 
-struct gt_message_order {
+/* What a message waits for that is passed on, or that passes on. */
+struct gt_message_wait {
 	uint32_t after; /* this one must be done before it begins, or NONE */
-	uint32_t next;  /* the next of its row, or NONE */
-	uint64_t done;  /* host: the pass that found it done; 0: it is not */
 	/* The buffer is a place in the batch's relay memory, once there is
 	 * any; until then the address says how far in. */
 	uint8_t relayed;
 };
 
+/* Host: where a message is in its row. */
+struct gt_message_order {
+	uint32_t next; /* the next one, or NONE */
+	uint64_t done; /* the pass that found it done; 0: it is not */
+};
+
+/* Rows are numbered by peer, those from it before those to it. */
+struct gt_batch_head {
+	uint32_t message, row;
+};
+
 struct gt_batch {
 	struct gt_message *messages;
-	struct gt_message_order *order; /* of each message */
-	uint32_t *heads;                /* host */
-	uint32_t n, room, nheads;
+	struct gt_message_wait *waits;  /* of the first nwaits messages */
+	struct gt_message_order *order; /* host: of each message, with ... */
+	struct gt_batch_head *heads;    /* ... these behind */
+	uint32_t n, room, nwaits, waits_room, nheads;
 	uint64_t relay_bytes; /* for what it passes on; 0: nothing */
 	int has_relay_memory;
 	int64_t since_ns; /* host: when it last got on; 0: it is not yet the
@@ -41,6 +52,9 @@ struct gt_batch {
  * GTOPO_ESYSTEM when memory ran out.  It waits for none but those of its row.
  */
 int gt_batch_add(struct gt_batch **batch, const struct gt_message *message);
+
+/* The last message is relayed, and waits for another one of its batch, too. */
+int gt_batch_relay(struct gt_batch *batch, uint32_t after);
 
 /* Put all of `more`, which is taken, to the end of *batch, if there is one. */
 int gt_batch_join(struct gt_batch **batch, struct gt_batch *more);

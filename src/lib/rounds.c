@@ -144,8 +144,7 @@ static int add_slice(struct reroute *r, const struct hop *hop, uint32_t k)
 	uint64_t end = part_end(count, k + 1, r->plan->n);
 	struct way *way = hop->buffer ? NULL : &r->ways[hop->way];
 	struct gt_message message = r->model;
-	struct gt_message_order *order;
-	uint32_t slot = k % GT_ROUNDS_SLOTS, i = r->batch->n;
+	uint32_t slot = k % GT_ROUNDS_SLOTS, i = r->batch->n, after;
 
 	if (begin == end)
 		return GTOPO_OK;
@@ -159,11 +158,9 @@ static int add_slice(struct reroute *r, const struct hop *hop, uint32_t k)
 		return GTOPO_ESYSTEM;
 	if (!way)
 		return GTOPO_OK;
-	order = &r->batch->order[i];
-	order->relayed = 1;
-	order->after = hop->sends ? way->in[slot] : way->out[slot];
+	after = hop->sends ? way->in[slot] : way->out[slot];
 	*(hop->sends ? &way->out[slot] : &way->in[slot]) = i;
-	return GTOPO_OK;
+	return gt_batch_relay(r->batch, after);
 }
 
 /*

@@ -83,7 +83,8 @@ static int gt_batch_match(struct gtopo_comm *comm, uint32_t rank,
 		gt_batch_end_head(mine, h, comm->pass);
 		/* Of a rank with itself the head may have moved meanwhile, and
 		 * what takes its place may wait until the next pass. */
-		head = gt_batch_head_of(theirs, rank, 0);
+		if (theirs == mine)
+			head = gt_batch_head_of(theirs, rank, 0);
 		gt_batch_end_head(theirs, head, comm->pass);
 		mine->since_ns = theirs->since_ns = gt_clock_ns();
 	}
@@ -201,7 +202,7 @@ static const struct gt_message *gt_batch_waits(const struct gtopo_comm *comm,
 
 	for (uint32_t h = 0; !m && h < batch->nheads; h++)
 		m = gt_batch_head(batch, h, comm->pass);
-	return m ? m : &batch->messages[batch->heads[0]];
+	return m ? m : &batch->messages[batch->heads[0].message];
 }
 
 /* Say what a rank waits for: "waits to send to rank 3". */

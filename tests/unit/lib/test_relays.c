@@ -8,6 +8,7 @@
 #include "unit/lib/matrix.h"
 #include "unit/port.h"
 
+#include <signal.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -286,8 +287,31 @@ static int differing_part(struct gtopo_comm *comm, int process)
 	return 1;
 }
 
-/* Processes in the order of ranks, as many on each node's host. */
-static void run_hosts(const struct machine *m, int each, part_of *part)
+/* The last process is killed while others pass on what it waits for. */
+static int dying_part(struct gtopo_comm *comm, int process)
+{
+	struct exchange x = {.n = (uint32_t)gtopo_comm_ranks(comm)};
+	const char *fault = exchange_all(comm, &x, HOT);
+	int first, count;
+
+	gtopo_comm_local(comm, &first, &count);
+	if (!fault && first + count == (int)x.n)
+		raise(SIGKILL);
+	if (!fault)
+		fault = exchange_all(comm, &x, HOT + NPATTERNS);
+	forget(&x);
+	if (fault && strstr(fault, "process 3"))
+		return 0;
+	fprintf(stderr, "# process %d: %s\n", process, fault ? fault : "-");
+	return 1;
+}
+
+/*
+ * Processes in the order of ranks, as many on each node's host; they end well,
+ * but the last one as `last` says.
+ */
+static void run_hosts(const struct machine *m, int each, part_of *part,
+		      int last)
 {
 	int n = (int)m->nodes * each, port = test_free_port(), status;
 	int bad = 0;
@@ -317,6 +341,8 @@ static void run_hosts(const struct machine *m, int each, part_of *part)
 	}
 	for (int p = 0; p < n; p++) {
 		assert_int_equal(waitpid(pids[p], &status, 0), pids[p]);
+		if (p == n - 1)
+			status -= last;
 		if (status)
 			fprintf(stderr, "# process %d: status %#x\n", p,
 				(unsigned)status);
@@ -329,17 +355,23 @@ static void run_hosts(const struct machine *m, int each, part_of *part)
 static void test_hosts(void **state)
 {
 	(void)state;
-	run_hosts(&machines[0], 1, exchange_part);
-	run_hosts(&machines[0], 2, exchange_part);
-	run_hosts(&machines[1], 2, exchange_part);
-	run_hosts(&machines[2], 1, exchange_part);
+	run_hosts(&machines[0], 1, exchange_part, 0);
+	run_hosts(&machines[0], 2, exchange_part, 0);
+	run_hosts(&machines[1], 2, exchange_part, 0);
+	run_hosts(&machines[2], 1, exchange_part, 0);
 }
 
 static void test_hosts_differ(void **state)
 {
 	(void)state;
-	run_hosts(&machines[0], 1, differing_part);
-	run_hosts(&machines[2], 2, differing_part);
+	run_hosts(&machines[0], 1, differing_part, 0);
+	run_hosts(&machines[2], 2, differing_part, 0);
+}
+
+static void test_dies(void **state)
+{
+	(void)state;
+	run_hosts(&machines[0], 2, dying_part, SIGKILL);
 }
 
 /* ---- how long it takes to plan ------------------------------------------ */
@@ -450,6 +482,7 @@ int main(void)
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_hosts),
 		cmocka_unit_test(test_hosts_differ),
+		cmocka_unit_test(test_dies),
 		cmocka_unit_test(test_time),
 	};
 
