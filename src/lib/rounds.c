@@ -11,10 +11,10 @@
 
 enum { LINE_BYTES = 64 }; /* of a processor's cache; slices begin there */
 
-/* The part's end behind `cum` of the parts, in elements. */
+/* The part's end behind `cum` of the parts, in elements, rounded down. */
 static uint64_t part_end(uint64_t count, uint32_t cum, uint32_t parts)
 {
-	return (uint64_t)((unsigned __int128)count * cum / parts);
+	return count / parts * cum + count % parts * cum / parts;
 }
 
 /* A part of a block that the rank sends, or gets, in its way's k-th hop. */
@@ -117,7 +117,7 @@ static int add_block(struct reroute *r, uint32_t from, uint32_t to)
 	uint64_t count = r->plan->counts[from * m->n + to];
 	uint32_t ranks[GT_RAILS_MAX_HOPS + 1] = {from, to};
 	uint32_t node = m->node[r->rank], cum = 0;
-	int rc = GTOPO_OK;
+	int is_end = from == r->rank || to == r->rank, rc = GTOPO_OK;
 
 	if (!count || (m->node[from] != node && m->node[to] != node))
 		return GTOPO_OK;
@@ -127,7 +127,8 @@ static int add_block(struct reroute *r, uint32_t from, uint32_t to)
 		uint64_t begin = part_end(count, cum, s->parts);
 
 		cum += share[rail];
-		if (share[rail])
+		/* Others' blocks come by on the rank's own rail alone. */
+		if (share[rail] && (is_end || rail == m->own[r->rank]))
 			rc = add_path(r, begin, part_end(count, cum, s->parts),
 				      ranks,
 				      gt_rails_path(m, from, to, rail, ranks));
