@@ -134,6 +134,7 @@ EXTRA_DIST += \
 	%D%/held.h \
 	%D%/job.h \
 	%D%/lib/deaf.h \
+	%D%/lib/matrix.h \
 	%D%/lib/shrink.h \
 	%D%/port.h \
 	%D%/ring_plan.h \
