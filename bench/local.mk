@@ -11,6 +11,11 @@ noinst_PROGRAMS += %D%/fit
 noinst_PROGRAMS += %D%/errors
 %C%_errors_LDADD = $(gtopo_LDADD) -lm
 
+# all-to-alls that are planned anew, beside straight ones, on hosts
+noinst_PROGRAMS += %D%/experts
+%C%_experts_SOURCES = %D%/experts.c %D%/quantile.c %D%/quantile.h
+%C%_experts_LDADD = $(gtopo_LDADD) -lm
+
 # The race needs GPUs to run, not to be built; it looks for NCCL by itself.
 if HAVE_CUDA
 noinst_PROGRAMS += %D%/beside %D%/ceiling %D%/messages %D%/overlap \
@@ -37,7 +42,8 @@ noinst_PROGRAMS += %D%/beside %D%/ceiling %D%/messages %D%/overlap \
 %C%_overlap_LDADD = $(gtopo_LDADD)
 endif
 
-EXTRA_DIST += %D%/commands.sh %D%/demands.py %D%/faults.sh %D%/forest.sh \
+EXTRA_DIST += %D%/commands.sh %D%/demands.py %D%/experts.sh %D%/faults.sh \
+	%D%/forest.sh \
 	%D%/going.sh %D%/gloo-allreduce.cc \
 	%D%/measure.sh %D%/mpi-allreduce.c %D%/no-peers.sh %D%/overlap.sh \
 	%D%/processes.sh %D%/routes.py %D%/search.sh %D%/staged.py \

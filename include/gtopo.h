@@ -425,7 +425,11 @@ GTOPO_API int gtopo_reducescatter(struct gtopo_comm *comm, int rank,
 				  uint64_t count, enum gtopo_type type,
 				  enum gtopo_op op);
 
-/* A block of count elements for every rank in, one of every rank out. */
+/*
+ * A block of count elements for every rank in, one of every rank out.  Of a
+ * plan with a demand, on the host, these are the places of blocks: the longest
+ * fills its own, others have the beginning of theirs.
+ */
 GTOPO_API int gtopo_alltoall(struct gtopo_comm *comm, int rank,
 			     const void *input, void *output, uint64_t count,
 			     enum gtopo_type type);
@@ -477,6 +481,23 @@ GTOPO_API int gtopo_alltoallv(struct gtopo_comm *comm, int rank,
 			      const uint64_t *recv_counts,
 			      const uint64_t *recv_displs,
 			      enum gtopo_type type);
+
+/*
+ * An all-to-all whose matrix each rank knows: of n ranks, p has
+ * counts[p * n + q] elements for q, and all give the same n * n numbers.  From
+ * these each call is planned anew, without a meeting.  On the host, where the
+ * plan is an all-to-all of a cluster's and its nodes are the hosts, bytes may
+ * go through other ranks, which have up to 64 MiB for that, if it is faster by
+ * the plan's rates (with GTOPO_ROWS on whatever hosts); else they go straight.
+ * A matrix that is not the others' is a failure that names two ranks.  Waits
+ * until the communicator is made.
+ */
+GTOPO_API int gtopo_alltoallv_matrix(struct gtopo_comm *comm, int rank,
+				     const void *input,
+				     const uint64_t *send_displs, void *output,
+				     const uint64_t *recv_displs,
+				     const uint64_t *counts,
+				     enum gtopo_type type);
 
 #ifdef __cplusplus
 }

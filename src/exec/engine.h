@@ -180,6 +180,9 @@ struct gt_message {
 	uint32_t peer;
 	uint8_t sends;
 	uint8_t dtype; /* enum gt_dtype */
+	/* The digest of the matrix of an all-to-all that all ranks know; both
+	 * ends have the same.  0: it is not of one. */
+	uint64_t matrix;
 };
 
 /* How many elements of a block are meant? */

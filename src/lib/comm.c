@@ -11,10 +11,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "lib/batch.h"
 #include "lib/embed.h"
 #include "lib/job.h"
 #include "lib/launch.h"
 #include "lib/queue.h"
+#include "lib/relays.h"
 #include "lib/shrink.h"
 #include "plan/ir/plan.h"
 #include "plan/json/json.h"
@@ -47,8 +49,10 @@ static void gt_comm_free(struct gtopo_comm *comm)
 		gt_batch_free(comm->ranks[r].batch);
 		gt_regions_free(comm->ranks[r].regions);
 		free(comm->ranks[r].premuls);
+		free(comm->ranks[r].relayed);
 	}
 	gt_message_queues_free(comm);
+	gt_relays_free(comm->relays);
 	pthread_cond_destroy(&comm->changed);
 	pthread_mutex_destroy(&comm->mutex);
 	gt_job_forget(comm);
@@ -82,6 +86,7 @@ static struct gtopo_comm *gt_comm_new(void)
 	comm->state = GTOPO_IN_PROGRESS;
 	comm->job.size = 1;
 	comm->job.listen_fd = -1;
+	comm->pass = 1;
 	return comm;
 }
 
@@ -103,10 +108,8 @@ static int gt_comm_engine(struct gtopo_comm *comm, enum gtopo_device device,
 static int gt_comm_setup(struct gtopo_comm *comm, struct gt_plan *plan,
 			 struct gt_err *err)
 {
-	int rc = gt_plan_need_even(plan, "libgtopo", err);
+	int rc = gt_plan_need_forwarding(plan, "libgtopo", err);
 
-	if (!rc)
-		rc = gt_plan_need_forwarding(plan, "libgtopo", err);
 	comm->plan = plan;
 	if (rc)
 		return rc;
@@ -192,6 +195,8 @@ int gt_comm_embed(const struct gtopo_config *config, struct gt_plan *plan,
 	comm->job = *job;
 	comm->job.interrupt = &comm->interrupt;
 	rc = gt_comm_setup(comm, plan, err);
+	if (!rc)
+		rc = gt_plan_need_even(plan, "libnccl.so.2", err);
 	if (!rc)
 		rc = gt_comm_configure(comm, config, err);
 	comm->notice = (struct gt_notice){tell, NULL};

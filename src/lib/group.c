@@ -4,6 +4,7 @@
  */
 #include "lib/state.h"
 
+#include "lib/batch.h"
 #include "lib/launch.h"
 #include "lib/queue.h"
 

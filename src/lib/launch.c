@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/must.h"
+#include "lib/batch.h"
 #include "lib/job.h"
 #include "lib/operation.h"
 #include "lib/queue.h"

@@ -1,7 +1,10 @@
 # libgtopo: include/gtopo.h on top of the engines, as a shared library
 gtopo_core_sources += \
+	%D%/alltoallv.c \
 	%D%/answer.c \
 	%D%/answer.h \
+	%D%/batch.c \
+	%D%/batch.h \
 	%D%/collective.c \
 	%D%/comm.c \
 	%D%/detect.c \
@@ -11,6 +14,8 @@ gtopo_core_sources += \
 	%D%/job.h \
 	%D%/launch.c \
 	%D%/launch.h \
+	%D%/message.c \
+	%D%/message.h \
 	%D%/operation.c \
 	%D%/operation.h \
 	%D%/parallel_copy.c \
@@ -19,6 +24,10 @@ gtopo_core_sources += \
 	%D%/queue.h \
 	%D%/redop.c \
 	%D%/register.c \
+	%D%/relays.c \
+	%D%/relays.h \
+	%D%/rounds.c \
+	%D%/rounds.h \
 	%D%/search.c \
 	%D%/sendrecv.c \
 	%D%/sendrecv_host.c \

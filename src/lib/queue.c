@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-#include "base/vec.h"
+#include "lib/batch.h"
 
 /* A message that the other side has not called yet. */
 struct gt_posted {
@@ -54,44 +54,11 @@ void gt_queue_free(struct gt_queue *queue)
 	gt_queue_init(queue);
 }
 
-void gt_batch_free(struct gt_batch *batch)
-{
-	if (!batch)
-		return;
-	free(batch->messages);
-	free(batch->states);
-	free(batch);
-}
-
 struct gt_batch *gt_batch_at(const struct gtopo_comm *comm, uint32_t rank)
 {
 	struct gt_call *call = comm->ranks[rank].called.first;
 
 	return call ? call->batch : NULL;
-}
-
-int gt_batch_add(struct gt_batch **at, const struct gt_message *message)
-{
-	struct gt_batch *batch = *at ? *at : calloc(1, sizeof(*batch));
-	uint32_t room;
-	void *more;
-
-	*at = batch;
-	if (!batch)
-		return GTOPO_ESYSTEM;
-	room = batch->room;
-	more = gt_vec_grow(batch->messages, batch->n, &room,
-			   sizeof(*batch->messages));
-	if (!more)
-		return GTOPO_ESYSTEM;
-	batch->messages = more;
-	more = gt_vec_grow(batch->states, batch->n, &batch->room, 1);
-	if (!more)
-		return GTOPO_ESYSTEM;
-	batch->states = more;
-	batch->states[batch->n] = 0;
-	batch->messages[batch->n++] = *message;
-	return GTOPO_OK;
 }
 
 void gt_message_queues_free(struct gtopo_comm *comm)
@@ -124,6 +91,15 @@ static struct gt_message_queue *gt_message_queue_of(struct gtopo_comm *comm,
 		       : NULL;
 }
 
+int gt_message_differs(uint32_t sender, uint32_t receiver, struct gt_err *err)
+{
+	return gt_err_set(err, GT_EINPUT, NULL,
+			  "ranks %u and %u do not exchange the same matrix in "
+			  "gtopo_alltoallv_matrix(); all ranks have to give "
+			  "one and the same",
+			  sender, receiver);
+}
+
 static uint64_t gt_message_count(const struct gt_message *message)
 {
 	return message->bytes / gt_dtype_bytes(message->dtype);
@@ -139,6 +115,9 @@ static void gt_message_queue_fail(struct gtopo_comm *comm, uint32_t rank,
 	struct gt_err err;
 
 	gt_err_init(&err);
+	if (sent->matrix != received->matrix)
+		gt_message_differs(mine->sends ? rank : mine->peer,
+				   mine->sends ? mine->peer : rank, &err);
 	gt_err_set(&err, GT_EINPUT, NULL,
 		   "rank %u sends %llu %s to rank %u, which receives %llu %s",
 		   mine->sends ? rank : mine->peer,
@@ -163,7 +142,8 @@ static int gt_message_queue_post(struct gtopo_comm *comm, uint32_t rank,
 
 	if (posted && posted->message.sends != message->sends) {
 		if (posted->message.bytes != message->bytes ||
-		    posted->message.dtype != message->dtype)
+		    posted->message.dtype != message->dtype ||
+		    posted->message.matrix != message->matrix)
 			gt_message_queue_fail(comm, rank, message,
 					      &posted->message);
 		queue->first = posted->next;
@@ -193,6 +173,8 @@ int gt_batch_post(struct gtopo_comm *comm, uint32_t rank,
 	struct gt_err err;
 	int rc = call ? GTOPO_OK : GTOPO_ESYSTEM;
 
+	if (!rc && !comm->ops->async)
+		rc = gt_batch_find_heads(batch, comm->nranks);
 	for (uint32_t i = 0; !rc && i < batch->n; i++)
 		if (gt_comm_is_rank(comm, (int)batch->messages[i].peer))
 			rc = gt_message_queue_post(comm, rank,
@@ -207,7 +189,6 @@ int gt_batch_post(struct gtopo_comm *comm, uint32_t rank,
 	}
 	call->batch = batch;
 	call->stream = me->stream;
-	batch->left = batch->n;
 	gt_queue_add(&me->called, call);
 	me->nbatches++;
 	return GTOPO_OK;

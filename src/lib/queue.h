@@ -21,16 +21,18 @@ void gt_queue_free(struct gt_queue *queue);
 /* The batch that the rank has come to, or NULL. */
 struct gt_batch *gt_batch_at(const struct gtopo_comm *comm, uint32_t rank);
 
-/* Copy a message to the end of *batch, which is made if it is NULL. */
-int gt_batch_add(struct gt_batch **batch, const struct gt_message *message);
-
 /*
  * Queue the batch, which is taken, as called by the rank.  The communicator
  * fails if a message of it is not the one that its peer has called.
  */
 int gt_batch_post(struct gtopo_comm *comm, uint32_t rank,
 		  struct gt_batch *batch);
-void gt_batch_free(struct gt_batch *batch); /* NULL is allowed */
+
+/*
+ * GT_EINPUT: two ranks that exchange a message have it from matrices that are
+ * not the same, or one has it from none.
+ */
+int gt_message_differs(uint32_t sender, uint32_t receiver, struct gt_err *err);
 
 /* The messages whose other side has not called. */
 void gt_message_queues_free(struct gtopo_comm *comm);

@@ -7,8 +7,10 @@
 
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/clock.h"
+#include "lib/batch.h"
 #include "lib/parallel_copy.h"
 #include "lib/queue.h"
 #include "lib/sendrecv_remote.h"
@@ -20,53 +22,73 @@ enum {
 	GT_SENDRECV_SLEEP_NS = 50000,
 };
 
-enum gt_message_state {
-	GT_MESSAGE_WAITS,
-	GT_MESSAGE_DONE, /* or a copy of it will be made at once */
-};
-
-/* The first message of a batch to or from a peer that is not done. */
-static uint32_t gt_batch_find(const struct gt_batch *batch, uint32_t peer,
-			      int sends)
+static void gt_batch_nomem(struct gtopo_comm *comm)
 {
-	uint32_t i = 0;
+	struct gt_err err;
 
-	while (i < batch->n && (batch->states[i] != GT_MESSAGE_WAITS ||
-				batch->messages[i].peer != peer ||
-				batch->messages[i].sends != sends))
-		i++;
-	return i;
+	gt_err_init(&err);
+	gt_err_nomem(&err);
+	gt_comm_fail(comm, GT_ESYS, &err);
+}
+
+/*
+ * With the mutex held: the batch that the rank has come to, or NULL.  What it
+ * passes on gets memory now, which the rank keeps for later batches.
+ */
+static struct gt_batch *gt_batch_begun(struct gtopo_comm *comm, uint32_t rank)
+{
+	struct gt_comm_rank *me = &comm->ranks[rank];
+	struct gt_batch *batch = gt_batch_at(comm, rank);
+
+	if (!batch || !batch->relay_bytes || batch->has_relay_memory)
+		return batch;
+	if (batch->relay_bytes > me->relayed_room) {
+		free(me->relayed);
+		me->relayed = malloc(batch->relay_bytes);
+		me->relayed_room = me->relayed ? batch->relay_bytes : 0;
+	}
+	if (!me->relayed) {
+		gt_batch_nomem(comm);
+		return NULL;
+	}
+	gt_batch_place(batch, me->relayed);
+	return batch;
 }
 
 /* Note copies of all that the rank sends to ranks that have come to it. */
 static int gt_batch_match(struct gtopo_comm *comm, uint32_t rank,
 			  struct gt_copies *copies)
 {
-	struct gt_batch *mine = gt_batch_at(comm, rank), *theirs;
-	int rc = GT_OK;
-	uint32_t j;
+	struct gt_batch *mine = gt_batch_begun(comm, rank), *theirs;
+	const struct gt_message *from, *to;
+	uint32_t h = 0, head;
 
-	for (uint32_t i = 0; mine && !rc && i < mine->n; i++) {
-		const struct gt_message *m = &mine->messages[i];
-
-		theirs = m->sends && gt_comm_is_rank(comm, (int)m->peer)
-				 ? gt_batch_at(comm, m->peer)
+	while (mine && h < mine->nheads) {
+		from = gt_batch_head(mine, h, comm->pass);
+		theirs = from && from->sends &&
+					 gt_comm_is_rank(comm, (int)from->peer)
+				 ? gt_batch_begun(comm, from->peer)
 				 : NULL;
-		if (!theirs || mine->states[i] != GT_MESSAGE_WAITS)
+		head = theirs ? gt_batch_head_of(theirs, rank, 0) : 0;
+		to = theirs && head < theirs->nheads
+			     ? gt_batch_head(theirs, head, comm->pass)
+			     : NULL;
+		if (!to) {
+			h++;
 			continue;
-		j = gt_batch_find(theirs, rank, 0);
-		if (j == theirs->n)
-			continue;
-		rc = gt_copies_add(copies, m->buffer,
-				   theirs->messages[j].buffer, m->bytes);
-		if (rc)
-			continue;
-		mine->states[i] = theirs->states[j] = GT_MESSAGE_DONE;
-		mine->left--;
-		theirs->left--;
+		}
+		if (gt_copies_add(copies, from->buffer, to->buffer,
+				  from->bytes))
+			return GT_ESYS;
+		gt_batch_end_head(mine, h, comm->pass);
+		/* Of a rank with itself the head may have moved meanwhile, and
+		 * what takes its place may wait until the next pass. */
+		if (theirs == mine)
+			head = gt_batch_head_of(theirs, rank, 0);
+		gt_batch_end_head(theirs, head, comm->pass);
 		mine->since_ns = theirs->since_ns = gt_clock_ns();
 	}
-	return rc;
+	return GT_OK;
 }
 
 /* Take batches of which nothing is left off the queues. */
@@ -76,7 +98,7 @@ static void gt_batches_end(struct gtopo_comm *comm)
 		struct gt_queue *queue = &comm->ranks[r].called;
 		const struct gt_batch *batch = gt_batch_at(comm, r);
 
-		if (!batch || batch->left)
+		if (!batch || batch->nheads)
 			continue;
 		gt_queue_pop(queue);
 		comm->ranks[r].nbatches_done++;
@@ -84,32 +106,27 @@ static void gt_batches_end(struct gtopo_comm *comm)
 	pthread_cond_broadcast(&comm->changed);
 }
 
-/* Is there one before it to or from the same peer that is not done? */
-static int gt_batch_is_behind(const struct gt_batch *batch, uint32_t i)
-{
-	return gt_batch_find(batch, batch->messages[i].peer,
-			     batch->messages[i].sends) < i;
-}
-
 /* Without the mutex: move what the batch has for other processes. */
 static int gt_batch_move_remote(struct gtopo_comm *comm, uint32_t rank,
 				struct gt_batch *batch, int *moved,
 				struct gt_err *err)
 {
+	uint32_t head = 0;
 	int rc = GT_OK, any = 0;
 
-	for (uint32_t i = 0; rc >= 0 && i < batch->n; i++) {
-		const struct gt_message *m = &batch->messages[i];
+	while (rc >= 0 && head < batch->nheads) {
+		const struct gt_message *m =
+			gt_batch_head(batch, head, comm->pass);
 
-		if (batch->states[i] != GT_MESSAGE_WAITS ||
-		    gt_comm_is_rank(comm, (int)m->peer) ||
-		    gt_batch_is_behind(batch, i))
-			continue;
-		rc = gt_remote_move(comm, rank, m, &any, err);
+		rc = m && !gt_comm_is_rank(comm, (int)m->peer)
+			     ? gt_remote_move(comm, rank, m, &any, err)
+			     : GT_OK;
 		if (rc > 0) {
-			batch->states[i] = GT_MESSAGE_DONE;
-			batch->left--;
+			/* What waits for it may go at once. */
+			gt_batch_end_head(batch, head, comm->pass - 1);
 			any = 1;
+		} else {
+			head++;
 		}
 	}
 	if (any)
@@ -132,7 +149,7 @@ static int gt_batches_move_remote(struct gtopo_comm *comm)
 		return 0;
 	gt_err_init(&err);
 	for (uint32_t r = comm->first; !rc && r < comm->end; r++) {
-		batch = gt_batch_at(comm, r);
+		batch = gt_batch_begun(comm, r);
 		if (!batch)
 			continue;
 		any = 1;
@@ -159,9 +176,9 @@ static int gt_batches_move_remote(struct gtopo_comm *comm)
 int gt_sendrecv_move(struct gtopo_comm *comm)
 {
 	struct gt_copies copies = {.interrupt = &comm->interrupt};
-	struct gt_err err;
 	int rc = GT_OK, remote;
 
+	comm->pass++;
 	for (uint32_t r = comm->first; !rc && r < comm->end; r++)
 		rc = gt_batch_match(comm, r, &copies);
 	if (copies.n) {
@@ -171,13 +188,21 @@ int gt_sendrecv_move(struct gtopo_comm *comm)
 		gt_batches_end(comm);
 	}
 	gt_copies_free(&copies);
-	if (rc) {
-		gt_err_init(&err);
-		gt_err_nomem(&err);
-		gt_comm_fail(comm, rc, &err);
-	}
+	if (rc)
+		gt_batch_nomem(comm);
 	remote = gt_batches_move_remote(comm);
 	return remote || copies.n > 0;
+}
+
+/* The head to name: the first that waits for its peer alone. */
+static const struct gt_message *gt_batch_waits(const struct gtopo_comm *comm,
+					       const struct gt_batch *batch)
+{
+	const struct gt_message *m = NULL;
+
+	for (uint32_t h = 0; !m && h < batch->nheads; h++)
+		m = gt_batch_head(batch, h, comm->pass);
+	return m ? m : &batch->messages[batch->heads[0].message];
 }
 
 /* Say what a rank waits for: "waits to send to rank 3". */
@@ -186,7 +211,7 @@ static void gt_rank_words(const struct gtopo_comm *comm, uint32_t rank,
 {
 	const struct gt_call *call = comm->ranks[rank].called.first;
 	const struct gt_batch *batch = call ? call->batch : NULL;
-	uint32_t i = 0;
+	const struct gt_message *m;
 
 	if (!call) {
 		snprintf(words, size, "has called nothing more");
@@ -196,27 +221,22 @@ static void gt_rank_words(const struct gtopo_comm *comm, uint32_t rank,
 			 (unsigned long long)comm->ranks[rank].ndone,
 			 gt_coll_name(call->req.coll));
 	} else {
-		while (batch->states[i] != GT_MESSAGE_WAITS)
-			i++;
+		m = gt_batch_waits(comm, batch);
 		snprintf(words, size, "waits to %s rank %u",
-			 batch->messages[i].sends ? "send to" : "receive from",
-			 batch->messages[i].peer);
+			 m->sends ? "send to" : "receive from", m->peer);
 	}
 }
 
 static void gt_batch_fail_late(struct gtopo_comm *comm, uint32_t rank)
 {
 	const struct gt_batch *batch = gt_batch_at(comm, rank);
+	const struct gt_message *m = gt_batch_waits(comm, batch);
 	char mine[80], theirs[80];
 	struct gt_err err;
-	uint32_t i = 0;
 
-	while (batch->states[i] != GT_MESSAGE_WAITS)
-		i++;
 	gt_rank_words(comm, rank, mine, sizeof(mine));
-	if (gt_comm_is_rank(comm, (int)batch->messages[i].peer))
-		gt_rank_words(comm, batch->messages[i].peer, theirs,
-			      sizeof(theirs));
+	if (gt_comm_is_rank(comm, (int)m->peer))
+		gt_rank_words(comm, m->peer, theirs, sizeof(theirs));
 	else
 		snprintf(theirs, sizeof(theirs), "is in another process");
 	gt_err_init(&err);

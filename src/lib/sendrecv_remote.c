@@ -21,6 +21,7 @@
 #include "exec/link/fifo.h"
 #include "exec/link/process_group.h"
 #include "exec/link/shared_memory.h"
+#include "lib/queue.h"
 
 enum {
 	GT_BYTE_RING_BYTES = 1 << 20,
@@ -47,7 +48,7 @@ struct gt_ring_entry {
 };
 
 struct gt_message_header {
-	uint64_t bytes, dtype;
+	uint64_t bytes, dtype, matrix;
 };
 
 /* One sender and one receiver, of which one is here. */
@@ -273,6 +274,13 @@ int gt_remote_check(struct gtopo_comm *comm, struct gt_err *err)
 	return gt_err_set(err, why->code, why->where, "%s", why->text);
 }
 
+int gt_remote_is_here(const struct gtopo_comm *comm, uint32_t rank)
+{
+	const struct gt_process_group *group = &comm->remote->group;
+
+	return group->is_here[gt_process_group_of_rank(group, rank)];
+}
+
 /* The entry that says where the ring of a pair is. */
 static struct gt_ring_entry *gt_remote_entry_of(const struct gtopo_comm *comm,
 						uint32_t sender,
@@ -388,6 +396,8 @@ static int gt_remote_compare(uint32_t rank, const struct gt_message *m,
 				       ? (enum gt_dtype)head->dtype
 				       : GT_DTYPE_INT8;
 
+	if (head->matrix != m->matrix)
+		return gt_message_differs(m->peer, rank, err);
 	if (head->bytes == m->bytes && head->dtype == m->dtype)
 		return GT_OK;
 	return gt_err_set(
@@ -507,7 +517,8 @@ int gt_remote_move(struct gtopo_comm *comm, uint32_t rank,
 	if (rc)
 		return rc;
 	if (m->sends && !pair->done)
-		pair->header = (struct gt_message_header){m->bytes, m->dtype};
+		pair->header = (struct gt_message_header){m->bytes, m->dtype,
+							  m->matrix};
 	if (pair->end.fifo)
 		rc = gt_remote_move_slices(rank, m, pair, err);
 	else if (pair->ring.base)

@@ -26,6 +26,9 @@ int gt_remote_move(struct gtopo_comm *comm, uint32_t rank,
 void gt_remote_attend(struct gtopo_comm *comm, int attends);
 void gt_remote_progress(struct gtopo_comm *comm);
 
+/* Is the rank on this host? */
+int gt_remote_is_here(const struct gtopo_comm *comm, uint32_t rank);
+
 /* GT_OK while the other processes, and the links to them, are there. */
 int gt_remote_check(struct gtopo_comm *comm, struct gt_err *err);
 

@@ -22,18 +22,11 @@
 #include "gtopo.h"
 #include "world/world.h"
 
+struct gt_batch;
 struct gt_message_queue;
 struct gt_plan;
+struct gt_relays;
 struct gt_remote;
-
-/* A rank's messages that start together: one call, or all of a group. */
-struct gt_batch {
-	struct gt_message *messages;
-	uint8_t *states; /* host: enum gt_message_state, for each message */
-	uint32_t n, room, left;
-	int64_t since_ns; /* host: when it last got on; 0: it is not yet the
-			     first of its rank's calls */
-};
 
 /* A rank's part of a collective, or a batch of its messages. */
 struct gt_call {
@@ -78,6 +71,8 @@ struct gt_comm_rank {
 	 * they are done when they are on the streams. */
 	uint64_t ncalled, ndone;
 	uint64_t nbatches, nbatches_done;
+	char *relayed; /* host: what it passes on, of the batch that is next */
+	uint64_t relayed_room;
 	void *stream; /* of the calls to come */
 	struct gt_region *regions;
 	struct gt_premul *premuls; /* [npremuls] */
@@ -123,6 +118,10 @@ struct gtopo_comm {
 	uint32_t room;            /* operations that there is memory for */
 	void **streams;           /* [nranks] */
 	struct gt_remote *remote; /* the thread's; NULL: one process, or GPUs */
+	/* How all-to-alls go through other ranks, once it is made; NULL: they
+	 * do not. */
+	struct gt_relays *relays;
+	uint64_t pass; /* of the thread over messages, from 2 on */
 	struct gt_message_queue *messages; /* [sender][receiver]; NULL: none
 					      was called yet */
 

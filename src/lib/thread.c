@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "lib/job.h"
 #include "lib/launch.h"
+#include "lib/relays.h"
 #include "lib/sendrecv_host.h"
 #include "lib/sendrecv_remote.h"
 #include "plan/check/check.h"
@@ -45,6 +46,8 @@ static int gt_thread_open(struct gtopo_comm *comm, struct gt_err *err)
 	if (!rc && comm->world)
 		rc = comm->ops->async ? gt_thread_setup_messages(comm, err)
 				      : gt_remote_open(comm, err);
+	if (!rc && !comm->ops->async)
+		rc = gt_relays_new(comm, &comm->relays, err);
 	return rc;
 }
 

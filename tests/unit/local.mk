@@ -34,6 +34,7 @@ unit_tests += \
 	%D%/lib/test_memory \
 	%D%/lib/test_pair \
 	%D%/lib/test_premul \
+	%D%/lib/test_relays \
 	%D%/lib/test_remote \
 	%D%/lib/test_shrink \
 	%D%/lib/test_shrink_behind \
@@ -141,6 +142,7 @@ EXTRA_DIST += \
 	%D%/held.h \
 	%D%/job.h \
 	%D%/lib/deaf.h \
+	%D%/lib/matrix.h \
 	%D%/lib/shrink.h \
 	%D%/port.h \
 	%D%/ring_plan.h \

@@ -1,5 +1,7 @@
 gtopo_core_sources += \
 	%D%/check.c \
+	%D%/direct.c \
+	%D%/from_plan.c \
 	%D%/levels.c \
 	%D%/plan.c \
 	%D%/rails.h

@@ -44,7 +44,9 @@ struct gt_rails_schedule *gt_rails_schedule_new(const struct gt_rails *m,
 		return NULL;
 	s->share = gt_arena_alloc(arena, (size_t)m->n * m->n * m->nrails);
 	s->full = gt_arena_array(arena, m->nrows, sizeof(*s->full));
-	return s->share && s->full ? s : NULL;
+	s->link_bytes = gt_arena_array(arena, m->fabric->nlinks,
+				       sizeof(*s->link_bytes));
+	return s->share && s->full && s->link_bytes ? s : NULL;
 }
 
 uint32_t gt_rails_path(const struct gt_rails *m, uint32_t from, uint32_t to,

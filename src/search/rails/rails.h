@@ -22,6 +22,7 @@
 struct gt_arena;
 struct gt_err;
 struct gt_fabric;
+struct gt_plan;
 
 enum {
 	GT_RAILS_MAX_RANKS = 64,
@@ -95,6 +96,7 @@ struct gt_rails_schedule {
 	struct gt_rails_cut cut; /* ... because of this */
 	double ns;               /* the row that is full longest */
 	double *full;            /* row -> how long it is full, over bound_ns */
+	double *link_bytes;      /* gt_rails_direct_ns()'s own */
 };
 
 /*
@@ -105,6 +107,14 @@ struct gt_rails_schedule {
  */
 int gt_rails_new(const struct gt_fabric *fabric, struct gt_arena *arena,
 		 struct gt_rails **rails, struct gt_err *err);
+
+/*
+ * Recognize the levels of a plan's machine, of a plan that has passed
+ * gt_plan_check() and is borrowed.  GT_ENO also when it has not the routes of
+ * all pairs of ranks, as plans of an all-to-all have.
+ */
+int gt_rails_from_plan(const struct gt_plan *plan, struct gt_arena *arena,
+		       struct gt_rails **rails, struct gt_err *err);
 
 /* Room for schedules, one after the other; NULL when memory ran out. */
 struct gt_rails_schedule *gt_rails_schedule_new(const struct gt_rails *rails,
@@ -117,6 +127,13 @@ struct gt_rails_schedule *gt_rails_schedule_new(const struct gt_rails *rails,
  */
 void gt_rails_plan(const struct gt_rails *rails, const uint64_t *bytes,
 		   struct gt_rails_schedule *schedule);
+
+/*
+ * How long the link is full that is full longest, where each block goes
+ * straight, by the fabric's route from its rank to where it belongs.
+ */
+double gt_rails_direct_ns(const struct gt_rails *rails, const uint64_t *bytes,
+			  struct gt_rails_schedule *schedule);
 
 /* The ranks that a part meets on its rail, two to four; returns the hops. */
 uint32_t gt_rails_path(const struct gt_rails *rails, uint32_t from, uint32_t to,

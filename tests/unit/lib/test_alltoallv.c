@@ -166,13 +166,70 @@ static void test_unlike(void **state)
 	gtopo_comm_destroy(comm);
 }
 
+/* ---- a plan with a demand ------------------------------------------------ */
+
+enum { FOUR = 4, LONGEST = 9 };
+
+/* As tests/cases/plan/good/flow4-demand has it. */
+static const uint64_t demand[FOUR][FOUR] = {
+	{0, 3, 5, 2}, {4, 0, 0, 9}, {5, 1, 0, 2}, {1, 7, 3, 0}};
+
+static void demand_is_met(struct gtopo_comm *comm, uint64_t count)
+{
+	static int32_t in[FOUR][FOUR * 999], out[FOUR][FOUR * 999];
+
+	memset(out, 0xff, sizeof(out));
+	for (int a = 0; a < FOUR; a++)
+		for (uint64_t i = 0; i < FOUR * count; i++)
+			in[a][i] = value(a, (int)(i / count), i % count);
+	for (int a = 0; a < FOUR; a++)
+		assert_int_equal(gtopo_alltoall(comm, a, in[a], out[a], count,
+						GTOPO_INT32),
+				 GTOPO_OK);
+	assert_int_equal(gtopo_wait(comm, GTOPO_ALL_RANKS, 30000), GTOPO_OK);
+	for (int a = 0; a < FOUR; a++)
+		for (uint64_t i = 0; i < FOUR * count; i++) {
+			uint64_t from = i / count, at = i % count;
+			int has = at < count * demand[from][a] / LONGEST;
+
+			assert_int_equal(out[a][i],
+					 has ? value((int)from, a, at) : -1);
+		}
+}
+
+static void test_demand(void **state)
+{
+	struct gtopo_config config = GTOPO_CONFIG_INIT;
+	char path[4096], words[256] = "";
+	struct gtopo_comm *comm;
+	int32_t same[FOUR][FOUR * LONGEST] = {{0}};
+
+	(void)state;
+	config.plan = gt_test_path(
+		path, "tests/cases/plan/good/flow4-demand/plan.json");
+	if (gtopo_comm_create(&config, &comm, words, sizeof(words)))
+		fail_msg("%s", words);
+	demand_is_met(comm, 9);
+	demand_is_met(comm, 999);
+	demand_is_met(comm, 100);
+	/* In place one channel would overwrite what another has to send. */
+	for (int a = 0; a < FOUR; a++)
+		assert_int_equal(gtopo_alltoall(comm, a, same[a], same[a],
+						LONGEST, GTOPO_INT32),
+				 GTOPO_OK);
+	assert_int_equal(gtopo_wait(comm, GTOPO_ALL_RANKS, 30000),
+			 GTOPO_EINPUT);
+	gtopo_comm_message(comm, words, sizeof(words));
+	assert_non_null(strstr(words, "out of place only"));
+	gtopo_comm_destroy(comm);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_skewed),
-		cmocka_unit_test(test_in_group),
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_unlike),
+		cmocka_unit_test(test_skewed),  cmocka_unit_test(test_in_group),
+		cmocka_unit_test(test_refused), cmocka_unit_test(test_unlike),
+		cmocka_unit_test(test_demand),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,14 +23,15 @@ static inline void shuffle(struct gt_random *c, uint32_t *order, uint32_t n)
 }
 
 /*
- * Bytes by from * n + to: four experts a rank, of an exponent of 0.8 to 1.5,
- * asked for by all ranks in one order or, half of the time, by each in its own.
+ * Bytes by from * n + to: four experts a rank, of that exponent, asked for by
+ * all ranks in one order or by each in its own.
  */
-static inline uint64_t *draw_experts(struct gt_random *c, uint32_t n,
-				     struct gt_arena *arena)
+static inline uint64_t *draw_skewed(struct gt_random *c, uint32_t n,
+				    double skew, uint32_t own,
+				    struct gt_arena *arena)
 {
-	double skew = 0.8 + 0.1 * gt_random(c, 8), sum = 0;
-	uint32_t nexperts = n * EXPERTS_EACH, own = gt_random(c, 2);
+	double sum = 0;
+	uint32_t nexperts = n * EXPERTS_EACH;
 	uint32_t *order = gt_arena_array(arena, nexperts, sizeof(*order));
 	uint64_t *bytes = gt_arena_array(arena, (size_t)n * n, sizeof(*bytes));
 
@@ -47,6 +48,16 @@ static inline uint64_t *draw_experts(struct gt_random *c, uint32_t n,
 					   sum);
 	}
 	return bytes;
+}
+
+/* Of an exponent of 0.8 to 1.5, half of the time in one order. */
+static inline uint64_t *draw_experts(struct gt_random *c, uint32_t n,
+				     struct gt_arena *arena)
+{
+	double skew = 0.8 + 0.1 * gt_random(c, 8);
+	uint32_t own = gt_random(c, 2);
+
+	return draw_skewed(c, n, skew, own, arena);
 }
 
 #endif

@@ -274,6 +274,62 @@ static void test_random(void **state)
 				try_machine(&kinds[i], count, few, n);
 }
 
+/* ---- beside straight sends ----------------------------------------------- */
+
+/*
+ * Straight over planned, for experts of one exponent that all ranks ask for in
+ * one order: the median, the least and the most.
+ */
+static double gain_of(struct machine *m, double skew, uint32_t n,
+		      double *median)
+{
+	static double gain[MOST_MATRICES];
+	struct gt_random c = {.state = 12};
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct gt_arena *arena = gt_arena_new();
+		uint64_t *bytes = draw_skewed(&c, m->rails->n, skew, 0, arena);
+
+		gt_rails_plan(m->rails, bytes, m->schedule);
+		gain[i] = gt_rails_direct_ns(m->rails, bytes, m->schedule) /
+			  m->schedule->ns;
+		gt_arena_free(arena);
+	}
+	qsort(gain, n, sizeof(*gain), compare);
+	*median = gain[n / 2];
+	print_message("  exponent %.1f: %.2f, %.2f to %.2f\n", skew,
+		      gain[n / 2], gain[0], gain[n - 1]);
+	return gain[0];
+}
+
+/* Where the hot rank's card is full, others of its node have theirs. */
+static void test_gain(void **state)
+{
+	static const double skews[] = {0, 0.4, 0.8, 1.2, 1.5};
+	const char *asked = getenv("GTOPO_TEST_RAILS");
+	uint32_t n = asked ? (uint32_t)atoi(asked) : MATRICES / 4;
+	struct machine m;
+
+	(void)state;
+	assert_true(n && n <= MOST_MATRICES);
+	for (uint32_t kind = 0; kind < 2; kind++)
+		for (uint32_t count = 2; count <= 8; count *= 2) {
+			open_machine(&m, &kinds[kind], count);
+			print_message("%u %s, %s\n", count, kinds[kind].node,
+				      kinds[kind].fabric);
+			for (uint32_t i = 0; i < 5; i++) {
+				double median;
+				double least =
+					gain_of(&m, skews[i], n, &median);
+
+				/* Never slower; and faster where it is due. */
+				assert_true(least > 1 - 1e-6);
+				assert_true(skews[i] < 1 || median > 1.3);
+			}
+			close_machine(&m);
+		}
+}
+
 /* Fabrics of other levels are refused. */
 static void test_refused(void **state)
 {
@@ -392,9 +448,9 @@ static void test_whole(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_random), cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_faults), cmocka_unit_test(test_paths),
-		cmocka_unit_test(test_whole),
+		cmocka_unit_test(test_random),  cmocka_unit_test(test_gain),
+		cmocka_unit_test(test_refused), cmocka_unit_test(test_faults),
+		cmocka_unit_test(test_paths),   cmocka_unit_test(test_whole),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
