@@ -277,7 +277,7 @@ judged() {
 	cd "$BATS_TEST_TMPDIR"
 	python3 "$GTOPO_SRC/bench/staged.py" "$GTOPO" "$results"/*.no-peers.txt \
 		>said
-	[ "$(grep -vc '^#' said)" -eq 10 ]
+	[ "$(grep -vc '^#' said)" -ge 10 ]
 	judged 'defaults, stream, on h200' 6 6
 	judged 'defaults, graph, on h200' 15 15
 	judged 'defaults, .* on h100' 100 15
