@@ -355,16 +355,21 @@ GT_NCCL_API(gt_nccl_result, ncclCommGetUniqueId, gt_nccl_comm comm,
 	if (rc)
 		return rc;
 	gt_err_init(&err);
-	if (gt_team_invite(face->team, &made.id, &made.told, &err)) {
-		gt_face_put(face);
-		return gt_say_err(call, &err);
-	}
-	*id = made.id;
 	pthread_mutex_lock(&face->mutex);
-	face->invitation = made;
+	if (face->invitation.is_open)
+		rc = gt_say_error(GT_NCCL_INVALID_USAGE,
+				  "%s: the id before has not been used: "
+				  "ncclCommGrow() comes first",
+				  call);
+	else if (gt_team_invite(face->team, &made.id, &made.told, &err))
+		rc = gt_say_err(call, &err);
+	else
+		face->invitation = made;
 	pthread_mutex_unlock(&face->mutex);
 	gt_face_put(face);
-	return GT_NCCL_SUCCESS;
+	if (!rc)
+		*id = made.id;
+	return rc;
 }
 
 /* A rank of the parent, of which a reference is taken, keeps its number. */

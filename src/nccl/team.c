@@ -451,7 +451,10 @@ int gt_team_tell_id(struct gt_team *team, const gt_nccl_id *told,
 	int rc = parts ? GT_OK : gt_err_nomem(err), n = 0;
 	gt_nccl_id heard;
 
-	if (!rc && team->world)
+	/* The others would wait for who does not come. */
+	if (team->world && !parts)
+		gt_world_abort(team->world, err->text);
+	else if (team->world)
 		rc = gt_world_allgather(team->world, told,
 					told ? sizeof(*told) : 0, parts, err);
 	else if (!rc && told)

@@ -28,7 +28,7 @@ int gt_uid_new(gt_nccl_id *id, struct gt_err *err);
 int gt_uid_invite(const struct gt_secret *known, gt_nccl_id *id,
 		  gt_nccl_id *told, struct gt_err *err);
 
-/* The id of which that was told. */
+/* Find the id again from what ranks were told of it and what they know. */
 int gt_uid_understand(const gt_nccl_id *told, const struct gt_secret *known,
 		      gt_nccl_id *id, struct gt_err *err);
 

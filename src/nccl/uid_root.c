@@ -54,6 +54,10 @@ void gt_uid_card_init(struct gt_uid_card *card)
 	static _Atomic int64_t since_ns;
 	int64_t never = 0;
 
+	_Static_assert(sizeof(PACKAGE_VERSION) <=
+			       sizeof(((struct gt_uid_card *)0)->version),
+		       "versions are told whole");
+
 	atomic_compare_exchange_strong(&since_ns, &never, gt_clock_ns());
 	memset(card, 0, sizeof(*card));
 	card->pid = (int32_t)getpid();

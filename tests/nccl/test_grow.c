@@ -175,8 +175,10 @@ static void body_wrong(struct rank *rank)
 	WANT(USAGE, ncclCommGrow(rank->comm, ALL, NULL, -1, &grown, NULL));
 	IS(!grown && strstr(ncclGetLastError(NULL), "0 ranks have called "
 						    "ncclCommGetUniqueId()"));
-	if (rank->rank)
+	if (rank->rank) {
 		OK(ncclCommGetUniqueId(rank->comm, &id));
+		WANT(USAGE, ncclCommGetUniqueId(rank->comm, &id));
+	}
 	WANT(USAGE, ncclCommGrow(rank->comm, ALL, NULL, -1, &grown, NULL));
 	IS(strstr(ncclGetLastError(NULL), "2 ranks have called"));
 	want_all(rank->comm, rank->rank, OLD);

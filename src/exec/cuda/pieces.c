@@ -100,7 +100,8 @@ static uint64_t gt_pieces_held_bytes(const struct gt_engine *engine,
 
 /*
  * Is there room for so many elements of every block at once, in all that is
- * reserved or in the half that a lane has?
+ * reserved or in the half that a lane has?  What is held for others to fetch
+ * has as much in each lane.
  */
 static int gt_piece_fits(const struct gt_engine *engine,
 			 const struct gt_exec_request *req, uint64_t count,
@@ -119,7 +120,6 @@ static int gt_piece_fits(const struct gt_engine *engine,
 	int is_staged = engine->access == GT_CUDA_ACCESS_STAGED ||
 			gt_exec_request_premultiplies(req);
 
-	/* Each lane has as much. */
 	if (gt_cuda_pulls(engine))
 		return gt_pieces_held_bytes(engine, &piece) <=
 		       engine->reserved_bytes;

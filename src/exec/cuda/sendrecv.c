@@ -136,7 +136,7 @@ static cudaError_t gt_own_copy(const struct gt_messages *all, void *stream)
 
 		if (m->buffer != all->list[to].buffer)
 			rc = cudaMemcpyAsync(all->list[to].buffer, m->buffer,
-					     m->bytes, cudaMemcpyDeviceToDevice,
+					     m->bytes, cudaMemcpyDefault,
 					     stream);
 		from = gt_own_next(all, from + 1, 1);
 		to = gt_own_next(all, to + 1, 0);

@@ -309,13 +309,18 @@ static struct gt_registered_place gt_registered_place_of(
 	struct gt_registered_place place = {{GT_OFFSET_NONE, 0},
 					    {GT_OFFSET_NONE, 0}};
 
-	/* Where others would overwrite it, all ranks are in place or none. */
-	if (gt_buffers_reach_inputs(req->coll) || gt_cuda_p2p_overwrites(req))
-		place.input = gt_registered_offset_of(engine, rank, span.input,
-						      span.input_count * elem);
 	if (gt_buffers_reach_outputs(req->coll))
 		place.output = gt_registered_offset_of(
 			engine, rank, span.output, span.output_count * elem);
+	/*
+	 * Where others reach into an output that is the input as well, all
+	 * ranks are in place or none.
+	 */
+	if (gt_buffers_reach_inputs(req->coll) ||
+	    (gt_cuda_p2p_overwrites(req) &&
+	     place.output.number != GT_OFFSET_UNREGISTERED))
+		place.input = gt_registered_offset_of(engine, rank, span.input,
+						      span.input_count * elem);
 	return place;
 }
 
@@ -390,7 +395,8 @@ static int gt_buffers_agree(const struct gt_engine *engine,
 			return gt_err_set(
 				err, GT_EINPUT, NULL,
 				"%s: buffers of rank %u lie elsewhere in "
-				"registered memory than those of rank %u",
+				"registered memory than those of rank %u, or "
+				"one of the two is in place",
 				gt_coll_name(req->coll), r,
 				engine->group.first);
 	}

@@ -386,8 +386,7 @@ static void gt_ce_reduce(struct gt_ce *at, uint32_t k)
 				       : gt_ce_scratch(at, at->rank, s)) +
 			piece.begin;
 	args.output[at->rank] = gt_ce_result(at, at->output) + piece.begin;
-	/* A sum takes the place of a part that is read for it, to be fetched.
-	 */
+	/* A sum takes the place of a part that it is made of. */
 	if (gt_cuda_pulls(at->engine) && at->flow.flags & GT_P2P_SPREAD)
 		args.also = gt_cuda_held_at(at->engine, at->rank, at->rank) +
 			    piece.begin;
