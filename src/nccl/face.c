@@ -168,7 +168,7 @@ static void *gt_face_close(void *arg)
 		face->ops->close(face->comm,
 				 atomic_load(&face->orders[0].event));
 	gt_team_close(face->team);
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i <= GT_FACE_CAPTURES; i++)
 		if (atomic_load(&face->orders[i].event))
 			face->cuda->event_free(
 				atomic_load(&face->orders[i].event));

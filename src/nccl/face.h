@@ -47,8 +47,12 @@ struct gt_face_order {
 	 */
 	void *_Atomic event;
 	unsigned long long capture;
-	void *node; /* of that capture's graph: see gt_cuda.graph_record */
+	void *node;    /* of that capture's graph: see gt_cuda.graph_record */
+	uint64_t used; /* the greater the later */
 };
+
+/* So many captures at a time keep their order; an older one is forgotten. */
+enum { GT_FACE_CAPTURES = 4 };
 
 struct gt_face {
 	_Atomic int refs;
@@ -76,9 +80,10 @@ struct gt_face {
 	struct gt_face *sister; /* the next one of the same parent */
 	/*
 	 * Of operations at once, whose event graphs wait for and record as
-	 * well, and of those of one capture among each other.
+	 * well, and of those of each capture among each other.
 	 */
-	struct gt_face_order orders[2];
+	struct gt_face_order orders[1 + GT_FACE_CAPTURES];
+	uint64_t nordered;  /* operations so far */
 	int has_graphs;     /* that do so */
 	void *_Atomic join; /* for streams of one group */
 	struct gt_face_invitation invitation;

@@ -81,13 +81,31 @@ static int gt_launch_need(const struct gt_face *face, void *_Atomic *event)
 	return rc;
 }
 
-static int gt_launch_need_events(struct gt_face *face)
+static int gt_launch_need_events(struct gt_face *face,
+				 struct gt_face_order *order)
 {
 	int rc = gt_launch_need(face, &face->join);
 
-	for (int i = 0; !rc && i < 2; i++)
-		rc = gt_launch_need(face, &face->orders[i].event);
-	return rc;
+	if (!rc)
+		rc = gt_launch_need(face, &face->orders[0].event);
+	return rc ? rc : gt_launch_need(face, &order->event);
+}
+
+/* Find the order of what is in no graph, of a capture, or one to be used. */
+static struct gt_face_order *gt_launch_find_order(struct gt_face *face,
+						  unsigned long long capture)
+{
+	struct gt_face_order *oldest = &face->orders[1];
+
+	if (!capture)
+		return &face->orders[0];
+	for (int i = 1; i <= GT_FACE_CAPTURES; i++) {
+		if (face->orders[i].capture == capture)
+			return &face->orders[i];
+		if (face->orders[i].used < oldest->used)
+			oldest = &face->orders[i];
+	}
+	return oldest;
 }
 
 /* As in NCCL: programs that do not mix them may spare graphs the order. */
@@ -101,9 +119,10 @@ static int gt_launch_mixes(const struct gt_face *face)
 }
 
 /* What is captured first in a graph waits for all before it that is in none. */
-static int gt_launch_begin_graph(struct gt_face *face, void *stream)
+static int gt_launch_begin_graph(struct gt_face *face,
+				 struct gt_face_order *order, void *stream)
 {
-	face->orders[1].node = NULL;
+	order->node = NULL;
 	if (!gt_launch_mixes(face))
 		return 0;
 	face->has_graphs = 1;
@@ -124,11 +143,12 @@ static int gt_launch_order(struct gt_face *face, void *stream,
 	unsigned long long capture = 0;
 	int rc = cuda->stream_capture(stream, &capture);
 
+	order = gt_launch_find_order(face, capture);
+	order->used = ++face->nordered;
 	if (!rc)
-		rc = gt_launch_need_events(face);
-	order = &face->orders[capture != 0];
+		rc = gt_launch_need_events(face, order);
 	if (!rc && order->capture != capture)
-		rc = gt_launch_begin_graph(face, stream);
+		rc = gt_launch_begin_graph(face, order, stream);
 	else if (!rc &&
 		 (order->stream != stream || (!capture && face->has_graphs)))
 		rc = cuda->stream_wait(stream, atomic_load(&order->event));

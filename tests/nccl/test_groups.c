@@ -327,6 +327,47 @@ static void case_captures(void **state)
 	ranks_run(RANKS, body_captures);
 }
 
+/*
+ * Two graphs are captured in turns, one of them on two streams: its operations
+ * follow each other, and one node of it tells of all.
+ */
+static void body_captures_in_turns(struct rank *rank)
+{
+	void *streams[] = {sim_stream_new(), sim_stream_new()};
+	void *beside = sim_stream_new(), *graph = sim_graph_new();
+	void *another = sim_graph_new();
+	int sums[3] = {1}, one = 1, out = 0, after = 0;
+
+	sim_stream_capture(beside, another);
+	for (int i = 0; i < 2; i++) {
+		sim_stream_capture(streams[i], graph);
+		OK(ncclAllReduce(&sums[i], &sums[i + 1], 1, INT32, SUM,
+				 rank->comm, streams[i]));
+		OK(ncclAllReduce(&one, &out, 1, INT32, SUM, rank->comm,
+				 beside));
+	}
+	for (int i = 0; i < 2; i++)
+		sim_stream_capture(streams[i], NULL);
+	sim_stream_capture(beside, NULL);
+	sim_graph_launch(graph, streams[0]);
+	sim_graph_launch(another, beside);
+	OK(ncclAllReduce(&sums[2], &after, 1, INT32, SUM, rank->comm,
+			 rank->stream));
+	sim_stream_sync(rank->stream);
+	sim_stream_sync(beside);
+	IS(sums[2] == RANKS * RANKS && after == RANKS * RANKS * RANKS);
+	IS(out == RANKS);
+	sim_stream_free(streams[0]);
+	sim_stream_free(streams[1]);
+	sim_stream_free(beside);
+}
+
+static void case_captures_in_turns(void **state)
+{
+	(void)state;
+	ranks_run(RANKS, body_captures_in_turns);
+}
+
 /* A graph of the caller's work, and of an operation that is behind it. */
 static void *capture_sum(struct rank *rank, struct work *work, const int *in,
 			 int *out)
@@ -527,6 +568,7 @@ int main(void)
 		cmocka_unit_test(case_refused),
 		cmocka_unit_test(case_streams),
 		cmocka_unit_test(case_captures),
+		cmocka_unit_test(case_captures_in_turns),
 		cmocka_unit_test(case_captured_in_part),
 		cmocka_unit_test(case_graph_order),
 		cmocka_unit_test(case_graph_alone),
