@@ -66,9 +66,9 @@ to write: name one, or take the report alone by --json >FILE"
 			grep -q '^bound  ' text
 			python3 "$GTOPO_SRC/tests/cli/job_loads.py" out
 			[ "$(wc -l <out/hosts)" -eq "$(($(wc -l <out/ranks.csv) - 1))" ]
-		done
-		for plan in out/plan-*.json; do
-			gtopo verify "$plan" >/dev/null
+			for plan in out/plan-*.json; do
+				gtopo verify "$plan" >/dev/null
+			done
 		done
 	done
 }

@@ -13,6 +13,7 @@
 
 /* Six digits are exact to half of the last one of 1.00000. */
 #define GT_BUSBW_SLACK_PART 5.1e-6
+#define GT_GAP_SLACK        1e-6
 
 static int wrong_class(const struct gt_plan *plan, struct gt_err *err)
 {
@@ -89,6 +90,18 @@ static int gt_check_busbw(const struct gt_plan *plan, struct gt_err *err)
 			     is);
 }
 
+/* And so is the gap, of which six digits are told. */
+static int gt_check_gap(const struct gt_plan *plan, struct gt_err *err)
+{
+	double stated = plan->proof.gap, is = gt_plan_gap(plan);
+
+	if (!plan->proof.has_gap || fabs(stated - is) <= GT_GAP_SLACK)
+		return GT_OK;
+	return gt_plan_wrong(plan, gt_plan_at("proof.gap"), err,
+			     "is %g, but value and bound are %g apart", stated,
+			     is);
+}
+
 int gt_check_claims(const struct gt_plan *plan, struct gt_err *err)
 {
 	const struct gt_plan_proof *proof = &plan->proof;
@@ -115,6 +128,9 @@ int gt_check_claims(const struct gt_plan *plan, struct gt_err *err)
 				     "is '%s', but the plan's value is '%s'",
 				     gt_rat_print(proof->any_bound, text[1]),
 				     text[0]);
+	rc = gt_check_gap(plan, err);
+	if (rc)
+		return rc;
 	if (proof->max_channels || proof->channel_price.num)
 		return gt_check_limit(plan, err);
 	return gt_check_class(plan, err);

@@ -319,6 +319,13 @@ double gt_plan_busbw(const struct gt_plan *plan, struct gt_rat value)
 	       gt_coll_busbw_factor(plan->coll, plan->nranks);
 }
 
+double gt_plan_gap(const struct gt_plan *plan)
+{
+	double bound = gt_rat_double(plan->proof.bound);
+
+	return bound > 0 ? 1 - gt_rat_double(plan->proof.value) / bound : 0;
+}
+
 static int gt_row_uses(const struct gt_plan_select *row, uint32_t channel)
 {
 	for (uint32_t i = 0; i < row->nchannels; i++)

@@ -287,7 +287,8 @@ struct gt_plan_proof {
 	int has_any_bound;
 	int optimal;   /* value == bound, exactly */
 	int has_busbw; /* the file states the value as busbw, too */
-	double busbw_gbs;
+	double busbw_gbs, gap;
+	int has_gap;
 	uint32_t max_channels; /* 0: any number; else of class ring */
 	struct gt_rat channel_price;
 	/* Class ring: over routes of two hops, by a rank between, neither. */
@@ -469,6 +470,9 @@ double gt_coll_busbw_factor(enum gt_coll coll, uint64_t n);
  */
 double gt_plan_algbw(const struct gt_plan *plan, struct gt_rat value);
 double gt_plan_busbw(const struct gt_plan *plan, struct gt_rat value);
+
+/* What the proof's value is below its bound, as a part of that. */
+double gt_plan_gap(const struct gt_plan *plan);
 
 /*
  * What a channel adds to the busbw of the last row that uses it for the plan's

@@ -155,12 +155,9 @@ static void print_certificate(const struct gt_plan *plan,
 void gt_print_proof(const struct gt_plan *plan, struct gt_json_writer *json)
 {
 	const struct gt_plan_proof *proof = &plan->proof;
-	double bound = gt_rat_double(proof->bound), gap = 0;
 
 	if (!plan->has_proof)
 		return;
-	if (bound > 0)
-		gap = 1 - gt_rat_double(proof->value) / bound;
 	gt_json_open_object(json, "proof", GT_JSON_LINES);
 	gt_json_put_text(json, "class", gt_proof_name(proof->class_));
 	gt_json_put_double(json, "algbw_gbs", "%.6g",
@@ -170,7 +167,7 @@ void gt_print_proof(const struct gt_plan *plan, struct gt_json_writer *json)
 	gt_print_rat(json, "value", proof->value);
 	gt_print_rat(json, "bound", proof->bound);
 	gt_json_put_bool(json, "optimal", proof->optimal);
-	gt_json_put_double(json, "gap", "%.6g", gap);
+	gt_json_put_double(json, "gap", "%.6g", gt_plan_gap(plan));
 	if (proof->max_channels)
 		gt_json_put_int(json, "max_channels", proof->max_channels);
 	if (proof->has_any_bound)

@@ -263,6 +263,9 @@ static int gt_read_claims(struct gt_plan_proof *proof,
 	proof->has_busbw = gt_json_get(object, "busbw_gbs", &at);
 	if (!rc && proof->has_busbw)
 		rc = gt_json_double(&at, &proof->busbw_gbs, err);
+	proof->has_gap = gt_json_get(object, "gap", &at);
+	if (!rc && proof->has_gap)
+		rc = gt_json_double(&at, &proof->gap, err);
 	if (!rc && gt_json_get(object, "max_channels", &at))
 		rc = gt_json_u32(&at, UINT32_MAX, &proof->max_channels, err);
 	if (rc || !gt_json_get(object, "any_bound", &at))
