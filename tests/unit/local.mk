@@ -107,6 +107,7 @@ unit_tests += \
 	%D%/exec/cuda/p2p/test_copy_engine \
 	%D%/exec/cuda/p2p/test_detour \
 	%D%/exec/cuda/p2p/test_detour_buffers \
+	%D%/exec/cuda/p2p/test_lanes \
 	%D%/exec/cuda/p2p/test_packet_parts \
 	%D%/exec/cuda/p2p/test_staged \
 	%D%/exec/cuda/test_demand \
@@ -130,6 +131,9 @@ tests_unit_exec_cuda_p2p_test_copy_engine_SOURCES = \
 tests_unit_exec_cuda_p2p_test_detour_SOURCES = \
 	%D%/exec/cuda/p2p/test_detour.c \
 	%D%/exec/cuda/p2p/detour_world.h \
+	%D%/exec/cuda/p2p/streams.c %D%/exec/cuda/p2p/streams.h
+tests_unit_exec_cuda_p2p_test_lanes_SOURCES = \
+	%D%/exec/cuda/p2p/test_lanes.c \
 	%D%/exec/cuda/p2p/streams.c %D%/exec/cuda/p2p/streams.h
 tests_unit_exec_cuda_p2p_test_staged_SOURCES = \
 	%D%/exec/cuda/p2p/test_staged.c \

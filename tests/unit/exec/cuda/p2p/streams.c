@@ -121,6 +121,22 @@ static int have_told(const struct gt_detour_args *args)
 	return 1;
 }
 
+/* As stage.cuh has it. */
+static uint64_t stage_of(const struct gt_barrier_args *args)
+{
+	uint64_t number = args->guard.epoch->count / GT_KERNEL_EPOCH + 1;
+
+	return number * GT_DIRECT_STAGES + args->stage;
+}
+
+static int have_reached(const struct gt_barrier_args *args)
+{
+	for (uint32_t r = 0; r < args->nranks; r++)
+		if (r != args->me && args->flags[args->me][r] < stage_of(args))
+			return 0;
+	return 1;
+}
+
 /* Can its next half be done now? */
 static int can_go(const struct stream *stream)
 {
@@ -134,6 +150,8 @@ static int can_go(const struct stream *stream)
 		return streams.copied[stream->rank] == c->turn;
 	if (c->kind == AWAIT)
 		return !c->mark || streams.marked[c->mark];
+	if (c->kind == BARRIER)
+		return !stream->half || have_reached(c->args);
 	return c->kind != MEET || !stream->half || have_told(c->args);
 }
 
@@ -165,7 +183,33 @@ static void do_meet(const struct gt_detour_args *args, uint32_t half)
 	}
 }
 
+static void do_barrier(const struct gt_barrier_args *args, uint32_t half)
+{
+	uint64_t stage = stage_of(args);
+
+	for (uint32_t r = 0; !half && r < args->nranks; r++) {
+		if (r == args->me)
+			continue;
+		assert_true(args->flags[r][args->me] < stage);
+		args->flags[r][args->me] = stage;
+	}
+	if (half && args->last)
+		args->guard.epoch->count =
+			stage / GT_DIRECT_STAGES * GT_KERNEL_EPOCH;
+}
+
 /* As direct.cuh has it. */
+static int32_t sum_of(const struct gt_direct_args *args, uint64_t at)
+{
+	const struct gt_p2p *flow = &args->flow;
+	int32_t sum = 0;
+
+	for (uint32_t s = 0; s < flow->nranks; s++)
+		if (flow->adds >> s & 1)
+			sum += ((const int32_t *)args->input[s])[at];
+	return flow->divide ? sum / (int32_t)flow->divide : sum;
+}
+
 static void do_sum(const struct gt_direct_args *args, uint32_t half)
 {
 	const struct gt_p2p *flow = &args->flow;
@@ -176,14 +220,35 @@ static void do_sum(const struct gt_direct_args *args, uint32_t half)
 		(int32_t *)args->output[flow->me] + flow->me * flow->out_stride;
 
 	for (uint64_t i = from; i < to; i++) {
-		int32_t sum = 0;
-
-		for (uint32_t s = 0; s < flow->nranks; s++)
-			if (flow->adds >> s & 1)
-				sum += ((const int32_t *)
-						args->input[s])[in + i];
-		out[i] = flow->divide ? sum / (int32_t)flow->divide : sum;
+		out[i] = sum_of(args, in + i);
+		if (args->also)
+			((int32_t *)args->also)[i] = out[i];
 	}
+}
+
+static void do_move(const struct gt_direct_args *args, uint32_t half)
+{
+	const struct gt_p2p *flow = &args->flow;
+	uint64_t from = half ? half_of(flow->count, 0) : 0;
+	uint64_t n = half_of(flow->count, half);
+
+	for (uint32_t d = 0; d < flow->nranks; d++) {
+		const int32_t *in = (const int32_t *)args->input[flow->me] +
+				    d * flow->in_stride;
+		int32_t *out = (int32_t *)args->output[d] +
+			       flow->me * flow->out_stride;
+
+		if (flow->to >> d & 1 && in != out)
+			memcpy(out + from, in + from, n * sizeof(*out));
+	}
+}
+
+static void do_kernel(const struct gt_direct_args *args, uint32_t half)
+{
+	if (args->flow.flags & GT_P2P_REDUCE)
+		do_sum(args, half);
+	else
+		do_move(args, half);
 }
 
 static void finish(struct stream *stream, const struct command *c)
@@ -207,9 +272,11 @@ static void go(struct stream *stream)
 	if (c->kind == COPY)
 		do_copy(c, stream->half);
 	else if (c->kind == SUM)
-		do_sum(c->args, stream->half);
+		do_kernel(c->args, stream->half);
 	else if (c->kind == MEET)
 		do_meet(c->args, stream->half);
+	else if (c->kind == BARRIER)
+		do_barrier(c->args, stream->half);
 	if (c->kind > SUM || stream->half)
 		finish(stream, c);
 	else
@@ -323,6 +390,62 @@ static void queue_op(uint32_t op, struct ranks ranks)
 	}
 }
 
+/* What a stream has next, whoever waits for others then. */
+static int can_follow(const struct stream *stream)
+{
+	const struct command *c = &stream->commands[stream->queued];
+
+	return stream->queued < stream->n &&
+	       (c->kind != AWAIT || !c->mark || streams.marked[c->mark]);
+}
+
+static struct stream *follow_next(uint32_t rank, const uint32_t *urges)
+{
+	struct stream *best = NULL;
+
+	for (uint32_t i = 0; i < STREAMS; i++) {
+		struct stream *s = streams_of(rank, i);
+
+		if (can_follow(s) &&
+		    (!best || urges[i] > urges[streams_which(best)]))
+			best = s;
+	}
+	return best;
+}
+
+/* A rank's copies come as its streams and their events leave open. */
+static void queue_rank(uint32_t rank, uint64_t *random)
+{
+	uint32_t urges[STREAMS];
+	struct stream *s;
+
+	for (uint32_t i = 0; i < STREAMS; i++)
+		urges[i] = streams_draw(random, NEVER);
+	while ((s = follow_next(rank, urges))) {
+		struct command *c = &s->commands[s->queued++];
+
+		if (c->kind == RECORD)
+			streams.marked[c->mark] = 1;
+		if (c->kind == COPY)
+			c->turn = streams.copied[rank]++;
+		if (!streams_draw(random, manner.calm))
+			urges[streams_which(s)] = streams_draw(random, NEVER);
+	}
+}
+
+/* All ranks' alike, or each one's in its own way. */
+static void queue_ranks(void)
+{
+	int alike = (int)streams_draw(&manner.random, 2);
+
+	for (uint32_t r = 0; r < streams.nranks; r++) {
+		uint64_t random = manner.random;
+
+		queue_rank(r, alike ? &random : &manner.random);
+	}
+	memset(streams.marked, 0, streams.marks + 1);
+}
+
 static void queue_all(void)
 {
 	const struct ranks all = {0, streams.nranks};
@@ -330,7 +453,9 @@ static void queue_all(void)
 	for (uint32_t i = 0; i < streams.nranks * STREAMS; i++)
 		streams.all[i].queued = 0;
 	memset(streams.copied, 0, sizeof(streams.copied));
-	for (uint32_t op = 0; op < streams.nops; op++)
+	if (streams.any_order)
+		queue_ranks();
+	for (uint32_t op = 0; op < streams.nops && !streams.any_order; op++)
 		if (streams.alike[op])
 			queue_op(op, all);
 		else

@@ -3,7 +3,7 @@
  * orders, each of which some machine could come to.  A stream is in order, all
  * else is not:
  *
- * - a meeting tells, later it goes on, when all others have told;
+ * - a meeting or a barrier tells, later it goes on, when all others have told;
  * - a copy or a sum is done in halves, between which others go on, so that who
  *   overwrites what is still being read, or reads what is still being written,
  *   is found out;
@@ -31,7 +31,7 @@ enum {
 	STREAMS_MAIN_STEPS = 2,      /* of copies without a detour */
 };
 
-enum kind { COPY, MEET, SUM, RECORD, AWAIT, CALL };
+enum kind { COPY, MEET, BARRIER, SUM, RECORD, AWAIT, CALL };
 
 struct command {
 	enum kind kind;
@@ -64,6 +64,7 @@ struct streams {
 	uint32_t nops;               /* put so far; the one that is put now */
 	uint32_t steps[STREAMS_OPS]; /* of each lane */
 	int alike[STREAMS_OPS];      /* has to be: the order of copies */
+	int any_order; /* there are no steps: all that streams leave open */
 	uint32_t meetings[GT_P2P_RANKS]; /* of this operation, so far */
 	uint32_t places[GT_P2P_RANKS];
 	uint32_t marks;
