@@ -85,6 +85,9 @@ static int gt_regroup_start(struct gt_regrouping *group, struct gt_world **next,
 	config.size = group->nleft;
 	config.listen_fd = -1;
 	config.interrupt = group->how->stop;
+	/* What was borrowed while the world before was opened is gone. */
+	config.origin_end = NULL;
+	config.herald = 0;
 	config.address = world->doors[group->left[0]];
 	for (uint32_t i = 0; i < group->nleft; i++) {
 		wires[i] = group->seats[group->left[i]].wire;

@@ -145,7 +145,8 @@ static int part_lose_twice(struct gt_world *world, struct gt_err *err)
 	_exit(-rc);
 }
 
-static void lose_these(uint32_t size, uint32_t first, uint32_t second)
+/* Is everybody right, without a wait for a limit? */
+static int lose_once(uint32_t size, uint32_t first, uint32_t second)
 {
 	struct job job;
 
@@ -158,8 +159,18 @@ static void lose_these(uint32_t size, uint32_t first, uint32_t second)
 	for (uint32_t r = 0; r < size; r++)
 		assert_int_equal(job.status[r],
 				 (first | second) >> r & 1 ? 128 + SIGKILL : 0);
-	/* Nothing of it waits for a limit. */
-	assert_true(job.took_ns < limit_ns / 2);
+	return job.took_ns < limit_ns / 2;
+}
+
+/*
+ * Another job's process may have got the port of one that is dead, and be
+ * silent as one that is stopped would be: tests that run beside this one do so
+ * once in a hundred times or less, and not twice in a row.
+ */
+static void lose_these(uint32_t size, uint32_t first, uint32_t second)
+{
+	if (!lose_once(size, first, second))
+		assert_true(lose_once(size, first, second));
 }
 
 static void test_any_are_lost(void **state)
