@@ -213,6 +213,18 @@ static void open_bench(struct bench *b, const char *plan)
 	}
 }
 
+static void close_bench(struct bench *b)
+{
+	gtopo_comm_destroy(b->comm);
+	for (uint32_t r = b->first; r < b->end; r++) {
+		free(b->send_displs[r]);
+		free(b->recv_displs[r]);
+		free(b->input[r]);
+		free(b->output[r]);
+	}
+	free(b->counts);
+}
+
 int main(int argc, char **argv)
 {
 	double times[2][GT_QUANTILE_MOST], ratio[GT_QUANTILE_MOST];
@@ -242,6 +254,6 @@ int main(int argc, char **argv)
 		       gt_quantile(times[1], n, 0.5),
 		       gt_quantile(ratio, n, 0.5), gt_quantile(ratio, n, 0),
 		       gt_quantile(ratio, n, 1));
-	gtopo_comm_destroy(b.comm);
+	close_bench(&b);
 	return 0;
 }
