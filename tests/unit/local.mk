@@ -131,13 +131,16 @@ tests_unit_exec_cuda_p2p_test_copy_engine_SOURCES = \
 tests_unit_exec_cuda_p2p_test_detour_SOURCES = \
 	%D%/exec/cuda/p2p/test_detour.c \
 	%D%/exec/cuda/p2p/detour_world.h \
+	%D%/exec/cuda/p2p/values.h \
 	%D%/exec/cuda/p2p/streams.c %D%/exec/cuda/p2p/streams.h
 tests_unit_exec_cuda_p2p_test_lanes_SOURCES = \
 	%D%/exec/cuda/p2p/test_lanes.c \
+	%D%/exec/cuda/p2p/values.h \
 	%D%/exec/cuda/p2p/streams.c %D%/exec/cuda/p2p/streams.h
 tests_unit_exec_cuda_p2p_test_staged_SOURCES = \
 	%D%/exec/cuda/p2p/test_staged.c \
 	%D%/exec/cuda/p2p/detour_world.h \
+	%D%/exec/cuda/p2p/values.h \
 	%D%/exec/cuda/p2p/streams.c %D%/exec/cuda/p2p/streams.h
 endif
 
