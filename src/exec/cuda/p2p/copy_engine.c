@@ -157,20 +157,19 @@ static void gt_ce_leave_wire(struct gt_ce *at)
 	at->copies = at->me->stream;
 }
 
-/* Where do kernels go beside copies?  In a lane, or on a stream for them. */
+/* Kernels beside copies go in the lane, or else on a stream of their own. */
 static cudaStream_t gt_ce_beside(const struct gt_ce *at)
 {
 	return at->engine->shares_wire ? at->me->stream : at->me->side;
 }
 
-static struct gt_kernel_grid gt_ce_grid(const struct gt_ce *at,
-					cudaStream_t stream)
+static struct gt_kernel_grid gt_ce_grid(const struct gt_ce *at)
 {
 	return (struct gt_kernel_grid){.dtype = at->req->dtype,
 				       .op = at->req->op,
 				       .blocks = at->engine->choice.blocks,
 				       .threads = at->engine->choice.threads,
-				       .stream = stream};
+				       .stream = gt_ce_beside(at)};
 }
 
 /*
@@ -181,7 +180,7 @@ static void gt_ce_block_reduce(struct gt_ce *at, uint32_t to, uint64_t count,
 			       uint32_t stage)
 {
 	struct gt_direct_args args = gt_ce_args(at);
-	struct gt_kernel_grid grid = gt_ce_grid(at, gt_ce_beside(at));
+	struct gt_kernel_grid grid = gt_ce_grid(at);
 
 	args.flow.to = to;
 	args.flow.count = count;
@@ -378,7 +377,7 @@ static void gt_ce_reduce(struct gt_ce *at, uint32_t k)
 {
 	struct gt_direct_args args = gt_ce_args(at);
 	struct gt_ce_piece piece = gt_ce_piece_of(at, at->rank, k);
-	struct gt_kernel_grid grid = gt_ce_grid(at, gt_ce_beside(at));
+	struct gt_kernel_grid grid = gt_ce_grid(at);
 
 	for (uint32_t s = 0; s < at->flow.nranks; s++)
 		args.input[s] =
