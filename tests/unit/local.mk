@@ -70,6 +70,7 @@ unit_tests += \
 	%D%/search/ring/test_ring_table \
 	%D%/search/test_progress \
 	%D%/search/test_random_machines \
+	%D%/search/uneven/test_nearest \
 	%D%/search/uneven/test_uneven \
 	%D%/search/tree/test_tree \
 	%D%/topo/cluster/test_cluster \
