@@ -140,9 +140,9 @@ static const struct gt_path *path_to(const struct maker *m, uint32_t rank,
 }
 
 /*
- * Is no GPU of the node nearer to the port, or no port nearer to the GPU?
- * Others use it through a GPU that is: that relays, as ranks do, and leaves PCI
- * and CPUs in peace.
+ * Is no GPU of the node nearer to the port, or neither a port nearer to the GPU
+ * nor another GPU that is nearer to both?  Others use it through a GPU that is:
+ * that relays, as ranks do, and leaves PCI and CPUs in peace.
  */
 static int is_near(const struct maker *m, uint32_t rank, uint32_t device)
 {
@@ -153,8 +153,13 @@ static int is_near(const struct maker *m, uint32_t rank, uint32_t device)
 	enum gt_path_kind kind = path_to(m, rank, device)->kind;
 	int nearer[2] = {0, 0};
 
-	for (uint32_t u = m->first_rank[node]; u < m->first_rank[node + 1]; u++)
-		nearer[0] |= path_to(m, u, device)->kind < kind;
+	for (uint32_t u = m->first_rank[node]; u < m->first_rank[node + 1];
+	     u++) {
+		if (path_to(m, u, device)->kind >= kind)
+			continue;
+		nearer[0] = 1;
+		nearer[1] |= path_to(m, rank, m->flat->gpu_of[u])->kind < kind;
+	}
 	for (uint32_t i = 0; i < ports->n; i++)
 		nearer[1] |=
 			path_to(m, rank, ports->list[i].device)->kind < kind;
