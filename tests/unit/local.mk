@@ -160,6 +160,7 @@ EXTRA_DIST += \
 	%D%/search/experts.h \
 	%D%/search/fabrics.h \
 	%D%/search/known_bounds.h \
+	%D%/search/least_cut.h \
 	%D%/test.h
 
 tests_unit_search_test_random_machines_SOURCES = \
