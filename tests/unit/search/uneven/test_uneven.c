@@ -1,8 +1,8 @@
 /*
  * Random clusters whose nodes are not alike: plans are proved and right, their
  * bound is the least of all cuts, or of an all-reduce of all partitions, by a
- * maximum flow of this file's own, and what they reach is near it, however nodes
- * are numbered.
+ * maximum flow of this file's own, and what they reach is near it, however
+ * nodes are numbered.
  */
 #include "unit/test.h"
 
@@ -272,12 +272,13 @@ static double max_flow(struct network *net, uint32_t sink)
 
 /*
  * An all-reduce at this rate crosses from part to part twice for each part of
- * the ranks but one; so of no partition may less leave the parts.  That is so if
- * ranks have numbers z whose sum is -2 rates or more, while those of any set are
- * at most what leaves the set, over any switches, less 2 rates: add these up
- * over the parts.  In order each rank gets the most that sets of it and ranks
- * before it allow (Dilworth's truncation), by a flow from it to all later ranks,
- * in which a z above 0 leads in from the source and one below out to the sink.
+ * the ranks but one; so of no partition may less leave the parts.  That is so
+ * if ranks have numbers z whose sum is -2 rates or more, while those of any set
+ * are at most what leaves the set, over any switches, less 2 rates: add these
+ * up over the parts.  In order each rank gets the most that sets of it and
+ * ranks before it allow (Dilworth's truncation), by a flow from it to all later
+ * ranks, in which a z above 0 leads in from the source and one below out to the
+ * sink.
  */
 static void check_partitions(struct network *net, const struct gt_plan *plan)
 {
