@@ -31,6 +31,11 @@ struct gt_cuda {
 	/* 1: what was before it on the stream is not done yet. */
 	int (*event_pending)(void *event, int *pending);
 	int (*stream_wait)(void *stream, void *event);
+	/*
+	 * A number that no other stream has or will have, as handles are given
+	 * again; 0: it cannot be told.
+	 */
+	unsigned long long (*stream_id)(void *stream);
 	/* Which capture the stream is in; 0: none. */
 	int (*stream_capture)(void *stream, unsigned long long *id);
 	/*

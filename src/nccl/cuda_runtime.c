@@ -86,6 +86,22 @@ static cudaError_t gt_runtime_find_capture(void *stream,
 #endif
 }
 
+/* Drivers before 12.0 cannot tell, and leave an error to be asked for. */
+static unsigned long long gt_runtime_stream_id(void *stream)
+{
+	unsigned long long id = 0;
+
+#if CUDART_VERSION >= 12000
+	if (cudaStreamGetId(stream, &id) != cudaSuccess) {
+		cudaGetLastError();
+		id = 0;
+	}
+#else
+	(void)stream;
+#endif
+	return id;
+}
+
 /* The legacy stream is never captured, and must not be asked meanwhile. */
 static int gt_runtime_stream_capture(void *stream, unsigned long long *id)
 {
@@ -168,6 +184,7 @@ const struct gt_cuda gt_cuda_runtime = {
 	.event_record = gt_runtime_event_record,
 	.event_pending = gt_runtime_event_pending,
 	.stream_wait = gt_runtime_stream_wait,
+	.stream_id = gt_runtime_stream_id,
 	.stream_capture = gt_runtime_stream_capture,
 	.graph_wait = gt_runtime_graph_wait,
 	.graph_record = gt_runtime_graph_record,

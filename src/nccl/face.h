@@ -40,7 +40,7 @@ struct gt_face_invitation {
 
 /* Where the last operation is that the next one has to follow. */
 struct gt_face_order {
-	void *stream;
+	unsigned long long stream; /* its id; 0: any, or none */
 	/*
 	 * Behind what was put there last, as the program may take its stream
 	 * away; NULL: nothing was.

@@ -140,7 +140,7 @@ static int gt_launch_order(struct gt_face *face, void *stream,
 {
 	const struct gt_cuda *cuda = face->cuda;
 	struct gt_face_order *order;
-	unsigned long long capture = 0;
+	unsigned long long id = cuda->stream_id(stream), capture = 0;
 	int rc = cuda->stream_capture(stream, &capture);
 
 	order = gt_launch_find_order(face, capture);
@@ -150,9 +150,10 @@ static int gt_launch_order(struct gt_face *face, void *stream,
 	if (!rc && order->capture != capture)
 		rc = gt_launch_begin_graph(face, order, stream);
 	else if (!rc &&
-		 (order->stream != stream || (!capture && face->has_graphs)))
+		 (!id || order->stream != id || (!capture && face->has_graphs)))
 		rc = cuda->stream_wait(stream, atomic_load(&order->event));
 	order->capture = capture;
+	order->stream = id;
 	*out = order;
 	return rc;
 }
@@ -194,7 +195,6 @@ static int gt_launch_spread(struct gt_face *face,
 		rc = cuda->graph_record(ops[0].stream,
 					atomic_load(&face->orders[0].event),
 					&order->node);
-	order->stream = ops[0].stream;
 	return rc;
 }
 

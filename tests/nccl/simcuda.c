@@ -25,6 +25,8 @@ struct sim_stream {
 	int items; /* that are not done */
 	int busy, quit;
 	struct sim_graph *capture;
+	unsigned long long id;
+	struct sim_stream *renewed; /* what has the handle now; or NULL */
 };
 
 /* A call, or a mark that is made when the graph is launched. */
@@ -109,10 +111,12 @@ static void *sim_stream_main(void *arg)
 
 void *sim_stream_new(void)
 {
+	static _Atomic unsigned long long ids;
 	struct sim_stream *stream = calloc(1, sizeof(*stream));
 
 	if (!stream)
 		abort();
+	stream->id = ++ids;
 	pthread_mutex_init(&stream->mutex, NULL);
 	pthread_cond_init(&stream->changed, NULL);
 	stream->last = &stream->first;
@@ -123,10 +127,12 @@ void *sim_stream_new(void)
 
 static struct sim_stream *sim_stream_of(void *stream)
 {
-	struct sim_stream **own = &sim_defaults[sim_device];
+	struct sim_stream **own = &sim_defaults[sim_device], *at = stream;
 
-	if (stream)
-		return stream;
+	while (at && at->renewed)
+		at = at->renewed;
+	if (at)
+		return at;
 	pthread_mutex_lock(&sim_mutex);
 	if (!*own)
 		*own = sim_stream_new();
@@ -195,6 +201,8 @@ void sim_stream_free(void *arg)
 {
 	struct sim_stream *stream = arg;
 
+	if (stream->renewed)
+		sim_stream_free(stream->renewed);
 	pthread_mutex_lock(&stream->mutex);
 	stream->quit = 1;
 	pthread_cond_broadcast(&stream->changed);
@@ -203,6 +211,16 @@ void sim_stream_free(void *arg)
 	pthread_cond_destroy(&stream->changed);
 	pthread_mutex_destroy(&stream->mutex);
 	free(stream);
+}
+
+void sim_stream_renew(void *stream)
+{
+	sim_stream_of(stream)->renewed = sim_stream_new();
+}
+
+static unsigned long long sim_stream_id(void *stream)
+{
+	return sim_stream_of(stream)->id;
 }
 
 static const char *sim_words(int error)
@@ -442,6 +460,7 @@ const struct gt_cuda *gt_nccl_simulated_cuda(void)
 		.event_record = sim_event_record,
 		.event_pending = sim_event_pending,
 		.stream_wait = sim_stream_wait,
+		.stream_id = sim_stream_id,
 		.stream_capture = sim_stream_get_capture,
 		.graph_wait = sim_graph_wait,
 		.graph_record = sim_graph_record,

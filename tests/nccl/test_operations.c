@@ -1,6 +1,7 @@
 /*
  * Operations beside others: many messages, blocks in groups, operators of one
- * communicator, and calls that return whatever other threads do.
+ * communicator, calls that return whatever other threads do, and streams whose
+ * handle is another one's.
  */
 #include "nccl/client.h"
 
@@ -126,6 +127,43 @@ static void case_lock_held(void **state)
 	sim_stream_free(stream);
 }
 
+static void do_late(void *arg)
+{
+	const struct timespec nap = {0, 5000000};
+
+	nanosleep(&nap, NULL);
+	*(int *)arg = 1;
+}
+
+/*
+ * A stream that was destroyed has its work done still, and another one that
+ * gets its handle waits for that.
+ */
+static void body_handle_again(struct rank *rank)
+{
+	void *stream = sim_stream_new();
+
+	for (int i = 0; i < 3; i++) {
+		int value = 0, sums[2] = {0};
+
+		sim_stream_call(stream, do_late, &value);
+		OK(ncclAllReduce(&value, &sums[0], 1, INT32, SUM, rank->comm,
+				 stream));
+		sim_stream_renew(stream);
+		OK(ncclAllReduce(&sums[0], &sums[1], 1, INT32, SUM, rank->comm,
+				 stream));
+		sim_stream_sync(stream);
+		IS(sums[1] == rank->size * rank->size);
+	}
+	sim_stream_free(stream);
+}
+
+static void case_handle_again(void **state)
+{
+	(void)state;
+	ranks_run(3, body_handle_again);
+}
+
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
@@ -133,6 +171,7 @@ int main(void)
 		cmocka_unit_test(case_blocks_in_group),
 		cmocka_unit_test(case_premul_of_one),
 		cmocka_unit_test(case_lock_held),
+		cmocka_unit_test(case_handle_again),
 	};
 
 	alarm(300);

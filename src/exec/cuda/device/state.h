@@ -22,6 +22,7 @@
 #include "plan/ir/plan.h"
 
 struct gt_arena;
+struct gt_cuda_capture;
 struct gt_cuda_detour;
 struct gt_cuda_tracing;
 struct gt_err;
@@ -106,6 +107,11 @@ struct gt_cuda_rank {
 	cudaStream_t caller; /* copies between GPUs, of both lanes */
 	cudaEvent_t done, reduced[GT_CUDA_CE_PIECES];
 	struct gt_cuda_detour *detour; /* p2p/detour.h; NULL: none yet */
+	/*
+	 * Streams for what is captured (p2p/captures.h), and which of them are
+	 * in the place of the rank's while it puts a request; NULL: none are.
+	 */
+	struct gt_cuda_capture *captures, *capture;
 	struct gt_cuda_programs programs[GT_NCOLLS];
 	struct gt_registration *registrations; /* registration.h */
 	uint64_t nregistrations;               /* that were made so far */

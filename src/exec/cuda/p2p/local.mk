@@ -3,6 +3,8 @@ EXTRA_DIST += %D%/README.md
 if HAVE_CUDA
 gtopo_core_sources += \
 	%D%/args.c \
+	%D%/captures.c \
+	%D%/captures.h \
 	%D%/copy_engine.c \
 	%D%/detour.c \
 	%D%/detour.h \
