@@ -140,9 +140,12 @@ static int gt_launch_order(struct gt_face *face, void *stream,
 {
 	const struct gt_cuda *cuda = face->cuda;
 	struct gt_face_order *order;
-	unsigned long long id = cuda->stream_id(stream), capture = 0;
+	unsigned long long id = 0, capture = 0;
 	int rc = cuda->stream_capture(stream, &capture);
 
+	/* To ask for its number ends a capture, in which it keeps its handle. */
+	if (!rc)
+		id = capture ? (uintptr_t)stream : cuda->stream_id(stream);
 	order = gt_launch_find_order(face, capture);
 	order->used = ++face->nordered;
 	if (!rc)

@@ -84,6 +84,14 @@ enum {
 };
 
 /* A rank of any process; only programs are known of other processes' ranks. */
+/* Between the stream of copies and a lane's, of a piece. */
+enum gt_cuda_edge {
+	GT_CUDA_EDGE_SENT,
+	GT_CUDA_EDGE_MET,
+	GT_CUDA_EDGE_FETCHED,
+	GT_CUDA_EDGES,
+};
+
 struct gt_cuda_rank {
 	int device;
 	int numa_node; /* of the host, next to its GPU; -1: not known */
@@ -106,7 +114,7 @@ struct gt_cuda_rank {
 	cudaStream_t second; /* lane 1's; NULL: there are no lanes */
 	cudaStream_t caller; /* copies between GPUs, of both lanes */
 	cudaEvent_t done, reduced[GT_CUDA_CE_PIECES];
-	cudaEvent_t turn; /* behind a graph's last wait for other ranks */
+	cudaEvent_t edges[2][GT_CUDA_EDGES]; /* of each lane */
 	struct gt_cuda_detour *detour; /* p2p/detour.h; NULL: none yet */
 	/*
 	 * Streams for what is captured (p2p/captures.h), and which of them are
