@@ -118,6 +118,7 @@ unit_tests += \
 	%D%/exec/cuda/test_mesh \
 	%D%/exec/cuda/test_pieces \
 	%D%/exec/cuda/test_places \
+	%D%/exec/cuda/test_region_budget \
 	%D%/exec/cuda/test_registration \
 	%D%/exec/cuda/test_sendrecv \
 	%D%/exec/cuda/test_staged_choice

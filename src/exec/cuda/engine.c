@@ -115,6 +115,7 @@ static void gt_cuda_release(struct gt_engine *engine)
 	gt_cuda_p2p_release(engine);
 	gt_cuda_sendrecv_release(engine);
 	gt_cuda_captures_release(engine);
+	gt_cuda_reserve_release(engine);
 	gt_cuda_ce_release(engine);
 	gt_cuda_detour_release(engine);
 	gt_cuda_demand_release(engine);

@@ -615,8 +615,7 @@ static void gt_choice_overlap(const struct gt_engine *engine,
 					  .protocol = GT_PROTOCOL_DIRECT,
 					  .waits_apart = 1};
 	/* A root of one process pulls from where others have it. */
-	if ((req->coll != GT_COLL_REDUCE ||
-	     (engine->group.world && engine->plan->nranks == 2)) &&
+	if ((req->coll != GT_COLL_REDUCE || engine->group.world) &&
 	    all >= (reduces ? GT_CHOICE_OVERLAP_CE_SUM_BYTES
 			    : GT_CHOICE_OVERLAP_CE_BYTES))
 		choice->protocol = GT_PROTOCOL_CE;

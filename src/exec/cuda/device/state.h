@@ -201,6 +201,7 @@ struct gt_engine {
 	 * make what they need.
 	 */
 	uint64_t reserved_bytes;
+	int has_large_regions; /* region_budget.h counts it */
 
 	/* Of the host, for all ranks (device/host_memory.h). */
 	uint64_t pinned_bytes, pinned_most;
@@ -318,7 +319,7 @@ static inline uint32_t gt_cuda_blocks_allowed(const struct gt_engine *engine,
  * Beside a program that computes, packets wait in few blocks, and carry no more
  * than these do at once.
  */
-enum { GT_CUDA_OVERLAP_BLOCKS = 16 };
+enum { GT_CUDA_OVERLAP_BLOCKS = 24 };
 
 static inline uint32_t gt_cuda_packet_blocks(const struct gt_engine *engine,
 					     uint32_t max_blocks)

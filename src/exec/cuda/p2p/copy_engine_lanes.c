@@ -7,9 +7,9 @@
  * its lane.
  *
  * All pieces of what only moves but the last are sent to where the receiver
- * holds what it sends itself.  That needs no barrier before, and they are copied
- * from there while the next is on the wire.  The last is fetched: its copy
- * aside is beside the others' way.  So neither is waited for.
+ * holds what it sends itself.  That needs no barrier before, and they are
+ * copied from there while the next is on the wire.  The last is fetched: its
+ * copy aside is beside the others' way.  So neither is waited for.
  */
 #include "exec/cuda/p2p/copy_engine.h"
 
