@@ -16,6 +16,9 @@
 
 enum { GT_CUDA_BUS_ID_MAX = 32 };
 
+/* In the place of a capture's id: it was invalidated, and takes no more. */
+#define GT_CUDA_INVALIDATED (~0ULL)
+
 struct gt_cuda {
 	const char *name; /* for logs: "CUDA", "simulated CUDA" */
 	int on_host;      /* buffers are the host's memory */

@@ -110,7 +110,10 @@ static int gt_runtime_stream_capture(void *stream, unsigned long long *id)
 
 	if (stream && stream != cudaStreamLegacy)
 		rc = gt_runtime_find_capture(stream, &at);
-	*id = at.status == cudaStreamCaptureStatusActive ? at.id : 0;
+	*id = at.status == cudaStreamCaptureStatusActive ? at.id
+	      : at.status == cudaStreamCaptureStatusInvalidated
+		      ? GT_CUDA_INVALIDATED
+		      : 0;
 	return (int)rc;
 }
 
