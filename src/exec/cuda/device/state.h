@@ -101,6 +101,7 @@ struct gt_cuda_rank {
 	struct gt_pair_counters *message_counts; /* on the device; or NULL */
 	/* Messages sent to itself that it has yet to receive, or negative. */
 	int64_t own_messages;
+	int own_in_graphs;   /* or graphs have such, launched or not */
 	cudaStream_t side;   /* beside copy engines: it reduces, keeps the own
 			      block and moves heads; or it is lane 0's */
 	cudaStream_t second; /* lane 1's; NULL: there are no lanes */
