@@ -400,7 +400,7 @@ static gt_nccl_result gt_api_grow(struct gt_face *parent, int size,
 }
 
 /* Where it has failed, those that were invited wait in vain. */
-static gt_nccl_result gt_api_get_growing(gt_nccl_comm comm, int size,
+static gt_nccl_result gt_api_get_growing(gt_nccl_comm comm,
 					 struct gt_face **parent)
 {
 	static const char call[] = "ncclCommGrow";
@@ -410,7 +410,7 @@ static gt_nccl_result gt_api_get_growing(gt_nccl_comm comm, int size,
 	if (!rc || gt_face_get(comm, call, parent))
 		return rc;
 	snprintf(why, sizeof(why), "%s", gt_say_last());
-	gt_face_withdraw(*parent, (uint32_t)size, why);
+	gt_face_withdraw(*parent, why);
 	gt_face_put(*parent);
 	return gt_say_error(rc, "%s", why);
 }
@@ -434,7 +434,7 @@ GT_NCCL_API(gt_nccl_result, ncclCommGrow, gt_nccl_comm comm, int size,
 				    "comes as rank -1, and who has none with "
 				    "an id",
 				    call, rank, made ? "" : ", newcomm is NULL")
-		     : gt_api_get_growing(comm, size, &parent);
+		     : gt_api_get_growing(comm, &parent);
 	if (!rc)
 		rc = gt_api_grow(parent, size, made, config);
 	return gt_group_return(rc, call);
