@@ -30,8 +30,8 @@ enum {
 	 * and 102; broadcast 66, 76 and 76.
 	 */
 	GT_PIECES_HALVED_SUM_BYTES = 6 << 20,  /* of an all-reduce */
-	GT_PIECES_HALVED_PART_BYTES = 8 << 20, /* of a reduce-scatter */
-	GT_PIECES_HALVED_BYTES = 16 << 20,     /* of an all-to-all */
+	GT_PIECES_HALVED_PART_BYTES = 8 << 20, /* of what one rank adds up */
+	GT_PIECES_HALVED_BYTES = 16 << 20,     /* of what only moves */
 };
 
 /* Elements [first, first + count) of every block. */
@@ -143,9 +143,10 @@ static int gt_pieces_are_halved(const struct gt_engine *engine,
 	if (req->coll == GT_COLL_ALLREDUCE)
 		return bytes / engine->plan->nranks >=
 		       GT_PIECES_HALVED_SUM_BYTES;
-	if (req->coll == GT_COLL_REDUCESCATTER)
+	if (gt_coll_reduces(req->coll))
 		return bytes >= GT_PIECES_HALVED_PART_BYTES;
-	return req->coll == GT_COLL_ALLTOALL && bytes >= GT_PIECES_HALVED_BYTES;
+	return gt_cuda_may_send_ahead(engine, req) &&
+	       bytes >= GT_PIECES_HALVED_BYTES;
 }
 
 /* Find the most elements that go at once, in pieces of equal size. */

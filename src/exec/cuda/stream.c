@@ -136,6 +136,8 @@ static int gt_stream_access_of(struct gt_engine *engine,
 		return rc;
 	if (req->count && gt_stream_reaches_peers(engine)) {
 		rc = gt_user_buffers_find(engine, req, &place, &opened, err);
+		/* Two ranks' inputs are sent to the root's memory. */
+		opened = opened && (!pulls || req->coll != GT_COLL_REDUCE);
 		engine->access = opened  ? GT_CUDA_ACCESS_REGISTERED
 				 : pulls ? GT_CUDA_ACCESS_PULLED
 					 : GT_CUDA_ACCESS_STAGED;

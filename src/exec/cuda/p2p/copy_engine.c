@@ -36,6 +36,7 @@ struct gt_ce {
 	uint64_t elem_bytes;
 	char *input, *output;
 	cudaStream_t copies; /* goes to and from other GPUs */
+	int sends_ahead;     /* of what the others would fetch */
 	cudaError_t rc;      /* the first failure */
 };
 
@@ -294,6 +295,45 @@ static void gt_ce_hold(struct gt_ce *at)
 	}
 }
 
+/*
+ * Send blocks to where those that get them hold them, until they have begun,
+ * too.  That needs no barrier before, and no copy aside.
+ */
+static void gt_ce_send_ahead(struct gt_ce *at)
+{
+	uint64_t bytes = at->flow.count * at->elem_bytes;
+
+	gt_ce_take_wire(at);
+	for (uint32_t i = 1; i < at->flow.nranks; i++) {
+		uint32_t d = gt_ce_peer(at, i);
+
+		if (at->flow.to >> d & 1)
+			gt_ce_copy(at, gt_ce_scratch(at, d, at->rank),
+				   gt_ce_from(at, d), bytes);
+	}
+	gt_ce_leave_wire(at);
+}
+
+/*
+ * Copy what others have sent ahead to its places, beside what is on the wire.
+ * What this rank will fetch comes behind: copies side by side are slower.
+ */
+static void gt_ce_take_in(struct gt_ce *at)
+{
+	const struct gt_p2p *flow = &at->flow;
+	uint64_t out = flow->out_stride * at->elem_bytes;
+
+	at->copies = at->me->stream;
+	for (uint32_t i = 1; i < flow->nranks; i++) {
+		uint32_t s = gt_ce_peer(at, i);
+
+		if (flow->from >> s & 1)
+			gt_ce_copy(at, at->output + s * out,
+				   gt_ce_scratch(at, at->rank, s),
+				   flow->count * at->elem_bytes);
+	}
+}
+
 /* Fetch the blocks that others have for this rank, or their sums. */
 static void gt_ce_pull(struct gt_ce *at, int sums)
 {
@@ -355,11 +395,14 @@ static void gt_ce_blocks(struct gt_ce *at)
 					   : flow->count,
 				   0);
 	gt_ce_detour(at);
-	if (gt_cuda_pulls(at->engine))
+	if (at->sends_ahead) {
+		gt_ce_take_in(at);
+	} else if (gt_cuda_pulls(at->engine)) {
 		gt_ce_pull(at, 0);
-	else
+		gt_ce_leave_wire(at);
+	} else {
 		gt_ce_push(at, head);
-	gt_ce_leave_wire(at);
+	}
 	if (beside)
 		gt_ce_after(at, at->me->stream, gt_ce_beside(at));
 }
@@ -368,11 +411,16 @@ static void gt_ce_blocks(struct gt_ce *at)
 static void gt_ce_scatter(struct gt_ce *at, uint32_t d,
 			  struct gt_ce_piece piece)
 {
+	if (!(at->flow.to >> d & 1))
+		return;
 	gt_ce_copy(at, gt_ce_scratch(at, d, at->rank) + piece.begin,
 		   gt_ce_from(at, d) + piece.begin, piece.bytes);
 }
 
-/* Behind what was sent so far reduce piece k, when it has come from all. */
+/*
+ * Behind what was sent so far reduce piece k, when it has come from all.  Where
+ * one rank gets the sum, the others tell it that they have sent theirs.
+ */
 static void gt_ce_reduce(struct gt_ce *at, uint32_t k)
 {
 	struct gt_direct_args args = gt_ce_args(at);
@@ -394,11 +442,11 @@ static void gt_ce_reduce(struct gt_ce *at, uint32_t k)
 	args.flow.end = args.flow.in_stride = args.flow.out_stride = 0;
 	args.moves = 1;
 	gt_ce_after(at, grid.stream, at->me->stream);
-	if (at->engine->choice.waits_apart)
+	if (at->engine->choice.waits_apart || !(at->flow.flags & GT_P2P_REDUCE))
 		gt_ce_barrier(at, GT_CE_BEGIN + k, grid.stream);
 	else
 		args.begin_post = args.begin_wait = GT_CE_BEGIN + k;
-	if (at->rc == cudaSuccess)
+	if (at->rc == cudaSuccess && at->flow.flags & GT_P2P_REDUCE)
 		gt_ce_try(at, (cudaError_t)gt_direct_run(&grid, &args));
 }
 
@@ -478,6 +526,18 @@ static void gt_ce_hand_out(struct gt_ce *at)
 	gt_ce_leave_wire(at);
 }
 
+/*
+ * All pieces of what only moves but the last are sent to where the others hold
+ * them, and copied from there while the next is on the wire.  The last is
+ * fetched: its copy aside is beside the others' way, so neither is waited for.
+ */
+static int gt_ce_sends_ahead(const struct gt_engine *engine,
+			     const struct gt_exec_request *req)
+{
+	return engine->shares_wire && gt_cuda_may_send_ahead(engine, req) &&
+	       req->part_first + req->part_count < req->count;
+}
+
 static struct gt_ce gt_ce_of(const struct gt_engine *engine,
 			     const struct gt_exec_request *req, uint32_t rank)
 {
@@ -490,6 +550,7 @@ static struct gt_ce gt_ce_of(const struct gt_engine *engine,
 		.flow = gt_cuda_p2p_of(engine, req, engine->choice.algo, rank),
 		.rank = rank,
 		.copies = engine->ranks[rank].stream,
+		.sends_ahead = gt_ce_sends_ahead(engine, req),
 		.elem_bytes = gt_dtype_bytes(req->dtype),
 		.input = gt_cuda_p2p_overwrites(req) && !gt_cuda_pulls(engine)
 				 ? gt_cuda_region_at(engine, GT_CUDA_SCRATCH,
@@ -503,8 +564,10 @@ int gt_cuda_ce_begin(const struct gt_engine *engine,
 {
 	struct gt_ce at = gt_ce_of(engine, req, rank);
 
-	if (at.flow.flags & GT_P2P_REDUCE)
+	if (gt_coll_reduces(req->coll))
 		gt_ce_add_up(&at);
+	else if (at.sends_ahead)
+		gt_ce_send_ahead(&at);
 	else if (gt_cuda_pulls(engine))
 		gt_ce_hold(&at);
 	return (int)at.rc;
@@ -515,7 +578,7 @@ int gt_cuda_ce_end(const struct gt_engine *engine,
 {
 	struct gt_ce at = gt_ce_of(engine, req, rank);
 
-	if (at.flow.flags & GT_P2P_REDUCE)
+	if (gt_coll_reduces(req->coll))
 		gt_ce_hand_out(&at);
 	else
 		gt_ce_blocks(&at);

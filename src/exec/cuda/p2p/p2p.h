@@ -96,6 +96,19 @@ int gt_cuda_barrier_launch(const struct gt_engine *engine, uint32_t rank,
 			   uint32_t stage, int last, cudaStream_t stream);
 
 /*
+ * May a rank send blocks ahead to where their receivers hold what they send?
+ * It takes a place for every sender, as many as are held anyway where there are
+ * two ranks or every receiver has a block of its own.
+ */
+static inline int gt_cuda_may_send_ahead(const struct gt_engine *engine,
+					 const struct gt_exec_request *req)
+{
+	return !gt_coll_reduces(req->coll) &&
+	       (engine->plan->nranks == 2 || req->coll == GT_COLL_ALLTOALL ||
+		req->coll == GT_COLL_SCATTER);
+}
+
+/*
  * Copy an input that gt_cuda_p2p_overwrites() to scratch, from where it goes.
  */
 int gt_cuda_input_launch(const struct gt_engine *engine,

@@ -269,7 +269,7 @@ static void go(struct stream *stream)
 {
 	const struct command *c = &stream->commands[stream->at];
 
-	if (c->kind == COPY)
+	if (c->kind == COPY || c->kind == LOCAL)
 		do_copy(c, stream->half);
 	else if (c->kind == SUM)
 		do_kernel(c->args, stream->half);

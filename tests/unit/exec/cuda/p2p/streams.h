@@ -31,7 +31,8 @@ enum {
 	STREAMS_MAIN_STEPS = 2,      /* of copies without a detour */
 };
 
-enum kind { COPY, MEET, BARRIER, SUM, RECORD, AWAIT, CALL };
+/* A copy within a GPU is a kernel to it, and waits in no queue of copies. */
+enum kind { COPY, LOCAL, MEET, BARRIER, SUM, RECORD, AWAIT, CALL };
 
 struct command {
 	enum kind kind;

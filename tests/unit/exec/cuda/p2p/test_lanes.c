@@ -126,7 +126,7 @@ static cudaError_t fake_copy(void *to, const void *from, size_t bytes,
 	assert_true(writes || holder_of(to, bytes) < RANKS);
 	if (!reads || !writes)
 		assert_int_equal(streams_which(stream), STREAM_MAIN);
-	c = streams_put(stream, COPY);
+	c = streams_put(stream, reads && writes ? LOCAL : COPY);
 	c->to = to;
 	c->from = from;
 	c->bytes = (uint32_t)bytes;
@@ -372,7 +372,7 @@ static void close_world(void)
 static const enum gt_coll colls[] = {
 	GT_COLL_ALLREDUCE, GT_COLL_REDUCESCATTER, GT_COLL_ALLGATHER,
 	GT_COLL_ALLTOALL,  GT_COLL_BROADCAST,     GT_COLL_GATHER,
-	GT_COLL_SCATTER,   GT_COLL_SENDRECV,
+	GT_COLL_SCATTER,   GT_COLL_SENDRECV,      GT_COLL_REDUCE, /* of two */
 };
 
 enum { NCOLLS = sizeof(colls) / sizeof(colls[0]) };
@@ -425,7 +425,9 @@ static void make_ops(uint64_t seed)
 	uint64_t random = seed;
 
 	for (uint32_t i = 0; i < OPS; i++)
-		make_op(&world.ops[i], colls[i % NCOLLS], apart, &random);
+		make_op(&world.ops[i],
+			colls[i % (NCOLLS - (world.plan.nranks > 2))], apart,
+			&random);
 	make_sums(&world.ops[seed / 2 % 2], &random); /* one of the first two */
 	for (uint32_t i = OPS; i-- > 1;) {
 		uint32_t k = streams_draw(&random, i + 1);
