@@ -438,6 +438,8 @@ static cudaError_t gt_lanes_join(const struct gt_lanes *lanes,
 			rc = begins ? gt_lane_after(me, lane, me->caller)
 				    : gt_lane_after(me, me->caller, lane);
 	}
+	if (rc == cudaSuccess && begins && me->capture && lanes->streams[1])
+		rc = cudaEventRecord(me->turn, me->caller);
 	return rc;
 }
 

@@ -107,6 +107,7 @@ struct gt_cuda_rank {
 	cudaStream_t second; /* lane 1's; NULL: there are no lanes */
 	cudaStream_t caller; /* copies between GPUs, of both lanes */
 	cudaEvent_t done, reduced[GT_CUDA_CE_PIECES];
+	cudaEvent_t turn; /* behind a graph's last wait for other ranks */
 	struct gt_cuda_detour *detour; /* p2p/detour.h; NULL: none yet */
 	/*
 	 * Streams for what is captured (p2p/captures.h), and which of them are

@@ -4,8 +4,6 @@
  */
 #include "exec/cuda/p2p/p2p.h"
 
-#include "base/err.h"
-#include "exec/cuda/device/ipc_memory.h"
 #include "exec/cuda/device/state.h"
 #include "exec/cuda/device/trace_record.h"
 #include "exec/cuda/p2p/detour.h"
@@ -119,13 +117,32 @@ static struct gt_direct_args gt_ce_args(const struct gt_ce *at)
 	return args;
 }
 
+/*
+ * CUDA puts a graph's branches behind one another in any way that edges leave
+ * open, and with other queues in another one.  So what waits for other ranks in
+ * a graph's lanes follows what was put before that does.
+ */
+static void gt_ce_take_turn(struct gt_ce *at, cudaStream_t stream)
+{
+	if (at->engine->shares_wire && at->me->capture && at->rc == cudaSuccess)
+		gt_ce_try(at, cudaStreamWaitEvent(stream, at->me->turn, 0));
+}
+
+static void gt_ce_pass_turn(struct gt_ce *at, cudaStream_t stream)
+{
+	if (at->engine->shares_wire && at->me->capture && at->rc == cudaSuccess)
+		gt_ce_try(at, cudaEventRecord(at->me->turn, stream));
+}
+
 /* Tell the others that a stage is reached, and wait for them. */
 static void gt_ce_barrier(struct gt_ce *at, uint32_t stage, cudaStream_t stream)
 {
+	gt_ce_take_turn(at, stream);
 	if (at->rc == cudaSuccess)
 		gt_ce_try(at, (cudaError_t)gt_cuda_barrier_launch(
 				      at->engine, at->rank, stage,
 				      stage == GT_CE_END, stream));
+	gt_ce_pass_turn(at, stream);
 }
 
 /* Let what comes on `to` wait for what is on `from`. */
@@ -446,8 +463,12 @@ static void gt_ce_reduce(struct gt_ce *at, uint32_t k)
 		gt_ce_barrier(at, GT_CE_BEGIN + k, grid.stream);
 	else
 		args.begin_post = args.begin_wait = GT_CE_BEGIN + k;
+	if (args.begin_wait)
+		gt_ce_take_turn(at, grid.stream);
 	if (at->rc == cudaSuccess && at->flow.flags & GT_P2P_REDUCE)
 		gt_ce_try(at, (cudaError_t)gt_direct_run(&grid, &args));
+	if (args.begin_wait)
+		gt_ce_pass_turn(at, grid.stream);
 }
 
 /* Send a piece of the own result to rank d. */
@@ -595,96 +616,4 @@ int gt_cuda_ce_launch(const struct gt_engine *engine,
 	int rc = gt_cuda_ce_begin(engine, req, rank);
 
 	return rc ? rc : gt_cuda_ce_end(engine, req, rank);
-}
-
-/* Make the streams and events of a rank. */
-static cudaError_t gt_ce_open(struct gt_cuda_rank *me, int lanes)
-{
-	cudaError_t rc = cudaSetDevice(me->device);
-	int first = 0;
-
-	/* What was begun should end before what the program begins beside. */
-	if (rc == cudaSuccess)
-		rc = cudaDeviceGetStreamPriorityRange(NULL, &first);
-	if (rc == cudaSuccess && !me->side)
-		rc = cudaStreamCreateWithPriority(&me->side,
-						  cudaStreamNonBlocking, first);
-	if (rc == cudaSuccess && lanes && !me->second)
-		rc = cudaStreamCreateWithPriority(&me->second,
-						  cudaStreamNonBlocking, first);
-	if (rc == cudaSuccess && !me->done)
-		rc = cudaEventCreateWithFlags(&me->done,
-					      cudaEventDisableTiming);
-	for (int k = 0; k < GT_CUDA_CE_PIECES; k++)
-		if (rc == cudaSuccess && !me->reduced[k])
-			rc = cudaEventCreateWithFlags(&me->reduced[k],
-						      cudaEventDisableTiming);
-	return rc;
-}
-
-uint64_t gt_cuda_scratch_bytes(const struct gt_engine *engine,
-			       const struct gt_exec_request *req)
-{
-	uint64_t most = 0;
-
-	if (gt_choice_is_scratch_reduce(&engine->choice, req->coll))
-		return gt_scratch_reduce_bytes(engine, req);
-	for (uint32_t r = 0; r < engine->plan->nranks; r++) {
-		struct gt_p2p flow =
-			gt_cuda_p2p_of(engine, req, engine->choice.algo, r);
-		uint64_t blocks = engine->choice.protocol == GT_PROTOCOL_CE &&
-						  flow.flags & GT_P2P_REDUCE
-					  ? flow.nranks - 1
-				  : !gt_cuda_p2p_overwrites(req) ? 0
-				  : flow.in_stride               ? flow.nranks
-								 : 1;
-		uint64_t bytes =
-			flow.count * blocks * gt_dtype_bytes(req->dtype);
-
-		if (bytes > most)
-			most = bytes;
-	}
-	return most;
-}
-
-int gt_cuda_ce_need(struct gt_engine *engine, const struct gt_exec_request *req,
-		    struct gt_err *err)
-{
-	int rc = gt_cuda_ce_open(engine, err);
-
-	return rc ? rc
-		  : gt_cuda_region_grow(engine, GT_CUDA_SCRATCH,
-					gt_cuda_scratch_bytes(engine, req), req,
-					err);
-}
-
-int gt_cuda_ce_open(struct gt_engine *engine, struct gt_err *err)
-{
-	for (uint32_t r = engine->group.first; r < engine->group.end; r++) {
-		cudaError_t done = gt_ce_open(&engine->ranks[r],
-					      engine->reserved_bytes != 0);
-
-		if (done != cudaSuccess)
-			return gt_cuda_fail(engine, r, (int)done,
-					    "make a stream", err);
-	}
-	return GT_OK;
-}
-
-void gt_cuda_ce_release(struct gt_engine *engine)
-{
-	for (uint32_t r = engine->group.first; r < engine->group.end; r++) {
-		struct gt_cuda_rank *me = &engine->ranks[r];
-
-		cudaSetDevice(me->device);
-		if (me->done)
-			cudaEventDestroy(me->done);
-		for (int k = 0; k < GT_CUDA_CE_PIECES; k++)
-			if (me->reduced[k])
-				cudaEventDestroy(me->reduced[k]);
-		if (me->side)
-			cudaStreamDestroy(me->side);
-		if (me->second)
-			cudaStreamDestroy(me->second);
-	}
 }

@@ -6,6 +6,7 @@ gtopo_core_sources += \
 	%D%/captures.c \
 	%D%/captures.h \
 	%D%/copy_engine.c \
+	%D%/copy_engine_needs.c \
 	%D%/detour.c \
 	%D%/detour.h \
 	%D%/detour_buffers.c \

@@ -108,8 +108,7 @@ static cudaError_t fake_await(cudaStream_t on, cudaEvent_t event,
 		       : cudaErrorInvalidValue;
 }
 
-/* As reductions by copy engines take, which a root's are not: all blocks but
- * one. */
+/* As reductions take: all blocks but one, of a root by copy engines only. */
 static uint64_t fake_scratch_bytes(const struct gt_engine *engine,
 				   const struct gt_exec_request *req)
 {
@@ -120,10 +119,12 @@ static uint64_t fake_scratch_bytes(const struct gt_engine *engine,
 	if (req->coll == GT_COLL_ALLTOALL && req->inplace)
 		return count * gt_dtype_bytes(req->dtype) *
 		       engine->plan->nranks;
-	return gt_coll_reduces(req->coll) && req->coll != GT_COLL_REDUCE
-		       ? count * gt_dtype_bytes(req->dtype) *
-				 (engine->plan->nranks - 1)
-		       : 0;
+	if (req->coll == GT_COLL_REDUCE &&
+	    engine->access != GT_CUDA_ACCESS_PULLED)
+		return 0;
+	return gt_coll_reduces(req->coll) ? count * gt_dtype_bytes(req->dtype) *
+						    (engine->plan->nranks - 1)
+					  : 0;
 }
 
 static int fake_prepare(struct gt_engine *engine,

@@ -6,7 +6,13 @@
 
 enum { NEVER = 2000000000 };
 
-enum queue { QUEUE_NONE, QUEUE_COPIES, QUEUE_ALL, NQUEUES };
+enum queue {
+	QUEUE_NONE,
+	QUEUE_COPIES,
+	QUEUE_ALL,
+	NQUEUES,
+	QUEUE_ANY = NQUEUES
+};
 
 /* How streams take turns. */
 static struct manner {
@@ -145,6 +151,8 @@ static int can_go(const struct stream *stream)
 	if (stream->at == stream->n)
 		return 0;
 	if (manner.queue == QUEUE_ALL && streams.done[stream->rank] != c->place)
+		return 0;
+	if (manner.queue == QUEUE_ANY && streams.done[stream->rank] != c->turn)
 		return 0;
 	if (manner.queue == QUEUE_COPIES && c->kind == COPY)
 		return streams.copied[stream->rank] == c->turn;
@@ -426,7 +434,7 @@ static void queue_rank(uint32_t rank, uint64_t *random)
 
 		if (c->kind == RECORD)
 			streams.marked[c->mark] = 1;
-		if (c->kind == COPY)
+		if (c->kind == COPY || manner.queue == QUEUE_ANY)
 			c->turn = streams.copied[rank]++;
 		if (!streams_draw(random, manner.calm))
 			urges[streams_which(s)] = streams_draw(random, NEVER);
@@ -487,9 +495,11 @@ void streams_play(uint64_t seed)
 	static const uint32_t calms[] = {1, 4, 32, NEVER};
 	struct stream *stream;
 
+	const uint32_t queues = NQUEUES + (streams.in_graph != 0);
+
 	streams.seed = seed;
 	manner = (struct manner){.calm = calms[seed % 4],
-				 .queue = (enum queue)(seed / 4 % NQUEUES),
+				 .queue = (enum queue)(seed / 4 % queues),
 				 .by_rank = (int)((seed + seed / 12) % 2),
 				 .random = seed};
 	rewind_all();

@@ -40,7 +40,7 @@ struct command {
 	uint32_t step;  /* how many of its lane came before; main: its own */
 	uint32_t mark;  /* of a record, from 1 on */
 	uint32_t place; /* among all of its rank */
-	uint32_t turn;  /* of a copy, among its rank's, in this play */
+	uint32_t turn;  /* among its rank's copies, or all, in this play */
 	uint32_t bytes;
 	char *to;
 	const char *from;
@@ -66,6 +66,7 @@ struct streams {
 	uint32_t steps[STREAMS_OPS]; /* of each lane */
 	int alike[STREAMS_OPS];      /* has to be: the order of copies */
 	int any_order; /* there are no steps: all that streams leave open */
+	int in_graph;  /* all may be in one queue, in any order of that kind */
 	uint32_t meetings[GT_P2P_RANKS]; /* of this operation, so far */
 	uint32_t places[GT_P2P_RANKS];
 	uint32_t marks;

@@ -71,8 +71,8 @@ struct process {
 	struct gt_engine engine;
 	struct gt_cuda_rank ranks[RANKS];
 	struct gt_kernel_epoch epochs[2];
-	uint32_t mark; /* of its event */
-	char *held[2]; /* of each lane */
+	uint32_t mark, turn; /* of its events */
+	char *held[2];       /* of each lane */
 	char *mail, *caller, *before;
 };
 
@@ -316,6 +316,9 @@ static void open_streams(uint32_t r)
 	me->side = (cudaStream_t)streams_of(r, STREAM_SIDE);
 	me->second = (cudaStream_t)streams_of(r, STREAM_SECOND);
 	me->done = (cudaEvent_t)&process->mark;
+	me->turn = (cudaEvent_t)&process->turn;
+	if (streams.in_graph)
+		me->capture = (struct gt_cuda_capture *)process;
 	me->epoch = process->epochs;
 }
 
@@ -337,11 +340,12 @@ static void open_engine(uint32_t r)
 	engine->regions[GT_CUDA_LL_BUFFERS].at = world.mail;
 }
 
-static void open_world(uint32_t n)
+static void open_world(uint32_t n, int in_graph)
 {
 	memset(&world, 0, sizeof(world));
 	streams_open(n);
 	streams.any_order = 1;
+	streams.in_graph = in_graph;
 	world.plan.nranks = n;
 	world.callers.plan = &world.plan;
 	world.callers.group.end = n;
@@ -510,7 +514,7 @@ static void play(uint64_t seed)
 static void play_many(uint32_t n, uint32_t sets, uint32_t plays)
 {
 	for (uint64_t set = 0; set < sets; set++) {
-		open_world(n);
+		open_world(n, set % 2);
 		make_ops(n * sets + set);
 		put_all();
 		streams_expect_few_edges(n);
