@@ -438,7 +438,7 @@ static cudaError_t gt_lanes_join(const struct gt_lanes *lanes,
 			rc = begins ? gt_lane_after(me, lane, me->caller)
 				    : gt_lane_after(me, me->caller, lane);
 	}
-	if (rc == cudaSuccess && begins && me->capture && lanes->streams[1])
+	if (rc == cudaSuccess && begins && lanes->engine->takes_turns)
 		rc = cudaEventRecord(me->turn, me->caller);
 	return rc;
 }
@@ -457,6 +457,7 @@ int gt_cuda_pieces_enqueue(struct gt_engine *engine,
 	cudaError_t rc = cudaSuccess;
 
 	me->caller = me->stream;
+	engine->takes_turns = lanes.streams[1] && me->capture;
 	engine->shares_wire = lanes.streams[1] && gt_cuda_pulls(engine);
 	if (!first)
 		rc = gt_lanes_join(&lanes, me, 1);
@@ -466,7 +467,7 @@ int gt_cuda_pieces_enqueue(struct gt_engine *engine,
 	if (rc == cudaSuccess && end == lanes.number)
 		rc = gt_lanes_join(&lanes, me, 0);
 	engine->lane = 0;
-	engine->shares_wire = 0;
+	engine->shares_wire = engine->takes_turns = 0;
 	me->stream = me->caller;
 	return (int)rc;
 }

@@ -247,6 +247,7 @@ struct gt_engine {
 	 */
 	uint32_t lane;
 	int shares_wire; /* both copy on the caller's stream */
+	int takes_turns; /* both are captured: gt_cuda_turn_take() */
 	struct gt_cuda_slicing slicing;
 	struct gt_layout layouts[GT_KERNEL_CHANNELS];
 	/* Where the plan's demand has blocks differ (demand.c); or NULL. */

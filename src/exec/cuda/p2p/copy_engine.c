@@ -117,21 +117,18 @@ static struct gt_direct_args gt_ce_args(const struct gt_ce *at)
 	return args;
 }
 
-/*
- * CUDA puts a graph's branches behind one another in any way that edges leave
- * open, and with other queues in another one.  So what waits for other ranks in
- * a graph's lanes follows what was put before that does.
- */
 static void gt_ce_take_turn(struct gt_ce *at, cudaStream_t stream)
 {
-	if (at->engine->shares_wire && at->me->capture && at->rc == cudaSuccess)
-		gt_ce_try(at, cudaStreamWaitEvent(stream, at->me->turn, 0));
+	if (at->rc == cudaSuccess)
+		gt_ce_try(at, (cudaError_t)gt_cuda_turn_take(at->engine,
+							     at->rank, stream));
 }
 
 static void gt_ce_pass_turn(struct gt_ce *at, cudaStream_t stream)
 {
-	if (at->engine->shares_wire && at->me->capture && at->rc == cudaSuccess)
-		gt_ce_try(at, cudaEventRecord(at->me->turn, stream));
+	if (at->rc == cudaSuccess)
+		gt_ce_try(at, (cudaError_t)gt_cuda_turn_pass(at->engine,
+							     at->rank, stream));
 }
 
 /* Tell the others that a stage is reached, and wait for them. */
@@ -242,10 +239,12 @@ static uint64_t gt_ce_head(const struct gt_ce *at)
 
 	/*
 	 * Traces show the copies, and should show all.  Where ranks share a
-	 * GPU, and perhaps a queue, no more should wait than must.
+	 * GPU, and perhaps a queue, no more should wait than must; and what
+	 * moves the head waits beside a barrier, where there are turns.
 	 */
 	if (!n || at->req->trace || at->engine->sharers ||
-	    at->engine->choice.waits_apart || gt_cuda_pulls(at->engine))
+	    at->engine->takes_turns || at->engine->choice.waits_apart ||
+	    gt_cuda_pulls(at->engine))
 		return 0;
 	/*
 	 * Kernels would move single elements where a block's ends are not

@@ -96,6 +96,29 @@ int gt_cuda_barrier_launch(const struct gt_engine *engine, uint32_t rank,
 			   uint32_t stage, int last, cudaStream_t stream);
 
 /*
+ * CUDA puts a graph's branches behind one another in any way that edges leave
+ * open, and with other queues in another one.  So in lanes that are captured,
+ * what waits for other ranks goes between these two, on its stream: it follows
+ * what was put before that does.
+ */
+static inline int gt_cuda_turn_take(const struct gt_engine *engine,
+				    uint32_t rank, cudaStream_t stream)
+{
+	return engine->takes_turns
+		       ? (int)cudaStreamWaitEvent(stream,
+						  engine->ranks[rank].turn, 0)
+		       : 0;
+}
+
+static inline int gt_cuda_turn_pass(const struct gt_engine *engine,
+				    uint32_t rank, cudaStream_t stream)
+{
+	return engine->takes_turns
+		       ? (int)cudaEventRecord(engine->ranks[rank].turn, stream)
+		       : 0;
+}
+
+/*
  * May a rank send blocks ahead to where their receivers hold what they send?
  * It takes a place for every sender, as many as are held anyway where there are
  * two ranks or every receiver has a block of its own.
