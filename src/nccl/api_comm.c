@@ -132,11 +132,14 @@ GT_NCCL_API(gt_nccl_result, ncclCommInitRankConfig, gt_nccl_comm *comm,
 GT_NCCL_API(gt_nccl_result, ncclCommInitRankScalable, gt_nccl_comm *comm,
 	    int size, int rank, int nids, gt_nccl_id *ids, void *config)
 {
+	static const char call[] = "ncclCommInitRankScalable";
+
 	if (!ids || nids < 1 || nids > size)
-		return gt_say_error(GT_NCCL_INVALID_ARGUMENT,
-				    "ncclCommInitRankScalable: %d ids for %d "
-				    "ranks",
-				    nids, size);
+		return gt_group_refuse_call(
+			gt_say_error(GT_NCCL_INVALID_ARGUMENT,
+				     "%s: %d ids for %d ranks", call, nids,
+				     size),
+			call);
 	return gt_api_init(comm, size, ids, rank, config);
 }
 

@@ -469,6 +469,12 @@ gt_nccl_result gt_group_return(gt_nccl_result result, const char *call)
 	return result;
 }
 
+gt_nccl_result gt_group_refuse_call(gt_nccl_result result, const char *call)
+{
+	gt_group_open();
+	return gt_group_return(result, call);
+}
+
 gt_nccl_result gt_group_cancel(const char *call)
 {
 	if (!gt_group.depth)
