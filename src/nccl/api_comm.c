@@ -91,9 +91,6 @@ static gt_nccl_result gt_api_make(gt_nccl_comm *comm, int size,
 	if (gt_config_read(client, &config, &err))
 		return gt_say_error(GT_NCCL_INVALID_ARGUMENT, "%s: %s", call,
 				    err.text);
-	if (config.blocking == GT_NCCL_UNDEFINED)
-		config.blocking = !getenv("NCCL_COMM_BLOCKING") ||
-				  atoi(getenv("NCCL_COMM_BLOCKING"));
 	rc = gt_api_find_device(&start, call);
 	return rc ? rc : gt_api_add_make(&start, id, comm, call);
 }
