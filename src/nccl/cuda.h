@@ -36,7 +36,7 @@ struct gt_cuda {
 	int (*stream_wait)(void *stream, void *event);
 	/*
 	 * A number that no other stream has or will have, as handles are given
-	 * again; 0: it cannot be told.
+	 * again; 0: it cannot be told.  The stream is in no capture.
 	 */
 	unsigned long long (*stream_id)(void *stream);
 	/* Which capture the stream is in; 0: none. */

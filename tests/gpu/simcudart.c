@@ -462,8 +462,13 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
 
 SIM_TELL(cudaStreamGetPriority, priority, -5, cudaStream_t stream,
 	 int *priority)
-SIM_TELL(cudaStreamGetId, id, (uintptr_t)stream, cudaStream_t stream,
-	 unsigned long long *id)
+
+/* A GPU has ended a capture that was asked so. */
+cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long *id)
+{
+	*id = (uintptr_t)stream;
+	return sim_ask(stream);
+}
 
 cudaError_t cudaEventCreate(cudaEvent_t *made)
 {

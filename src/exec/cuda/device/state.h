@@ -84,6 +84,14 @@ enum {
 };
 
 /* A rank of any process; only programs are known of other processes' ranks. */
+/* Between the stream of copies and a lane's, of a piece. */
+enum gt_cuda_edge {
+	GT_CUDA_EDGE_SENT,
+	GT_CUDA_EDGE_MET,
+	GT_CUDA_EDGE_FETCHED,
+	GT_CUDA_EDGES,
+};
+
 struct gt_cuda_rank {
 	int device;
 	int numa_node; /* of the host, next to its GPU; -1: not known */
@@ -107,8 +115,8 @@ struct gt_cuda_rank {
 	cudaStream_t second; /* lane 1's; NULL: there are no lanes */
 	cudaStream_t caller; /* copies between GPUs, of both lanes */
 	cudaEvent_t done, reduced[GT_CUDA_CE_PIECES];
-	cudaEvent_t turn; /* behind a graph's last wait for other ranks */
-	struct gt_cuda_detour *detour; /* p2p/detour.h; NULL: none yet */
+	cudaEvent_t edges[2][GT_CUDA_EDGES]; /* of each lane */
+	struct gt_cuda_detour *detour;       /* p2p/detour.h; NULL: none yet */
 	/*
 	 * Streams for what is captured (p2p/captures.h), and which of them are
 	 * in the place of the rank's while it puts a request; NULL: none are.
@@ -247,7 +255,6 @@ struct gt_engine {
 	 */
 	uint32_t lane;
 	int shares_wire; /* both copy on the caller's stream */
-	int takes_turns; /* both are captured: gt_cuda_turn_take() */
 	struct gt_cuda_slicing slicing;
 	struct gt_layout layouts[GT_KERNEL_CHANNELS];
 	/* Where the plan's demand has blocks differ (demand.c); or NULL. */

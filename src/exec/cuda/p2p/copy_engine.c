@@ -2,7 +2,7 @@
  * Puts a rank's blocks on its copy engines, one peer after the other, and the
  * reductions beside them on a second stream.
  */
-#include "exec/cuda/p2p/p2p.h"
+#include "exec/cuda/p2p/copy_engine.h"
 
 #include "exec/cuda/device/state.h"
 #include "exec/cuda/device/trace_record.h"
@@ -19,35 +19,7 @@ enum {
 	 * of 2 x 64 MiB 193, 188, 187, 188.
 	 */
 	GT_CE_HEAD_BYTES = 4 << 20,
-	GT_CE_BEGIN = 1, /* stages; pieces count from here, too */
-	GT_CE_SUMMED = GT_DIRECT_STAGES - 2,
-	GT_CE_END,
 };
-
-/* One rank's part in one operation. */
-struct gt_ce {
-	const struct gt_engine *engine;
-	const struct gt_exec_request *req;
-	const struct gt_cuda_rank *me;
-	struct gt_p2p flow;
-	uint32_t rank;
-	uint64_t elem_bytes;
-	char *input, *output;
-	cudaStream_t copies; /* goes to and from other GPUs */
-	int sends_ahead;     /* of what the others would fetch */
-	cudaError_t rc;      /* the first failure */
-};
-
-/* A range of a block, in bytes. */
-struct gt_ce_piece {
-	uint64_t begin, bytes;
-};
-
-static void gt_ce_try(struct gt_ce *at, cudaError_t rc)
-{
-	if (at->rc == cudaSuccess)
-		at->rc = rc;
-}
 
 /* Find piece k of block b. */
 static struct gt_ce_piece gt_ce_piece_of(const struct gt_ce *at, uint32_t b,
@@ -63,14 +35,13 @@ static struct gt_ce_piece gt_ce_piece_of(const struct gt_ce *at, uint32_t b,
 	return piece;
 }
 
-static struct gt_ce_piece gt_ce_whole(const struct gt_ce *at, uint32_t b)
+struct gt_ce_piece gt_ce_whole(const struct gt_ce *at, uint32_t b)
 {
 	return (struct gt_ce_piece){0, gt_p2p_count(&at->flow, b) *
 					       at->elem_bytes};
 }
 
-static void gt_ce_copy(struct gt_ce *at, char *to, const char *from,
-		       uint64_t bytes)
+void gt_ce_copy(struct gt_ce *at, char *to, const char *from, uint64_t bytes)
 {
 	if (!bytes)
 		return;
@@ -84,16 +55,7 @@ static void gt_ce_copy(struct gt_ce *at, char *to, const char *from,
 							  at->copies));
 }
 
-/*
- * Name the i-th other rank: each begins with another, so that nobody gets two.
- */
-static uint32_t gt_ce_peer(const struct gt_ce *at, uint32_t i)
-{
-	return (at->rank + i) % at->flow.nranks;
-}
-
-/* Say where rank d keeps what rank s sends it to be reduced. */
-static char *gt_ce_scratch(const struct gt_ce *at, uint32_t d, uint32_t s)
+char *gt_ce_scratch(const struct gt_ce *at, uint32_t d, uint32_t s)
 {
 	uint32_t n = at->flow.nranks;
 	char *base = gt_cuda_pulls(at->engine)
@@ -117,33 +79,15 @@ static struct gt_direct_args gt_ce_args(const struct gt_ce *at)
 	return args;
 }
 
-static void gt_ce_take_turn(struct gt_ce *at, cudaStream_t stream)
+void gt_ce_barrier(struct gt_ce *at, uint32_t stage, cudaStream_t stream)
 {
-	if (at->rc == cudaSuccess)
-		gt_ce_try(at, (cudaError_t)gt_cuda_turn_take(at->engine,
-							     at->rank, stream));
-}
-
-static void gt_ce_pass_turn(struct gt_ce *at, cudaStream_t stream)
-{
-	if (at->rc == cudaSuccess)
-		gt_ce_try(at, (cudaError_t)gt_cuda_turn_pass(at->engine,
-							     at->rank, stream));
-}
-
-/* Tell the others that a stage is reached, and wait for them. */
-static void gt_ce_barrier(struct gt_ce *at, uint32_t stage, cudaStream_t stream)
-{
-	gt_ce_take_turn(at, stream);
 	if (at->rc == cudaSuccess)
 		gt_ce_try(at, (cudaError_t)gt_cuda_barrier_launch(
 				      at->engine, at->rank, stage,
 				      stage == GT_CE_END, stream));
-	gt_ce_pass_turn(at, stream);
 }
 
-/* Let what comes on `to` wait for what is on `from`. */
-static void gt_ce_after(struct gt_ce *at, cudaStream_t to, cudaStream_t from)
+void gt_ce_after(struct gt_ce *at, cudaStream_t to, cudaStream_t from)
 {
 	if (to == from)
 		return;
@@ -151,25 +95,6 @@ static void gt_ce_after(struct gt_ce *at, cudaStream_t to, cudaStream_t from)
 		gt_ce_try(at, cudaEventRecord(at->me->done, from));
 	if (at->rc == cudaSuccess)
 		gt_ce_try(at, cudaStreamWaitEvent(to, at->me->done, 0));
-}
-
-/*
- * Pieces in two lanes copy to and from others on one stream, the caller's: side
- * by side each copy is slower than both one after the other, and in turns on
- * two streams each would begin later.
- */
-static void gt_ce_take_wire(struct gt_ce *at)
-{
-	if (!at->engine->shares_wire)
-		return;
-	gt_ce_after(at, at->me->caller, at->me->stream);
-	at->copies = at->me->caller;
-}
-
-static void gt_ce_leave_wire(struct gt_ce *at)
-{
-	gt_ce_after(at, at->me->stream, at->copies);
-	at->copies = at->me->stream;
 }
 
 /* Kernels beside copies go in the lane, or else on a stream of their own. */
@@ -210,8 +135,16 @@ static void gt_ce_block_reduce(struct gt_ce *at, uint32_t to, uint64_t count,
 		gt_ce_try(at, (cudaError_t)gt_direct_run(&grid, &args));
 }
 
-/* Find block d of the input. */
-static const char *gt_ce_from(const struct gt_ce *at, uint32_t d)
+void gt_ce_keep(struct gt_ce *at)
+{
+	gt_ce_block_reduce(at, 1u << at->rank,
+			   gt_cuda_takes_detour(at->engine, at->req)
+				   ? at->req->count
+				   : at->flow.count,
+			   0);
+}
+
+const char *gt_ce_from(const struct gt_ce *at, uint32_t d)
 {
 	return at->input + d * at->flow.in_stride * at->elem_bytes;
 }
@@ -239,12 +172,10 @@ static uint64_t gt_ce_head(const struct gt_ce *at)
 
 	/*
 	 * Traces show the copies, and should show all.  Where ranks share a
-	 * GPU, and perhaps a queue, no more should wait than must; and what
-	 * moves the head waits beside a barrier, where there are turns.
+	 * GPU, and perhaps a queue, no more should wait than must.
 	 */
 	if (!n || at->req->trace || at->engine->sharers ||
-	    at->engine->takes_turns || at->engine->choice.waits_apart ||
-	    gt_cuda_pulls(at->engine))
+	    at->engine->choice.waits_apart || gt_cuda_pulls(at->engine))
 		return 0;
 	/*
 	 * Kernels would move single elements where a block's ends are not
@@ -289,8 +220,7 @@ static uint32_t gt_ce_run(const struct gt_ce *at, uint32_t d)
 	return (d > at->rank ? at->flow.nranks : at->rank) - d;
 }
 
-/* Hold this rank's input for the others, if they get any of it. */
-static void gt_ce_hold(struct gt_ce *at)
+void gt_ce_hold(struct gt_ce *at)
 {
 	uint64_t bytes = at->flow.count * at->elem_bytes;
 	uint32_t run;
@@ -311,47 +241,7 @@ static void gt_ce_hold(struct gt_ce *at)
 	}
 }
 
-/*
- * Send blocks to where those that get them hold them, until they have begun,
- * too.  That needs no barrier before, and no copy aside.
- */
-static void gt_ce_send_ahead(struct gt_ce *at)
-{
-	uint64_t bytes = at->flow.count * at->elem_bytes;
-
-	gt_ce_take_wire(at);
-	for (uint32_t i = 1; i < at->flow.nranks; i++) {
-		uint32_t d = gt_ce_peer(at, i);
-
-		if (at->flow.to >> d & 1)
-			gt_ce_copy(at, gt_ce_scratch(at, d, at->rank),
-				   gt_ce_from(at, d), bytes);
-	}
-	gt_ce_leave_wire(at);
-}
-
-/*
- * Copy what others have sent ahead to its places, beside what is on the wire.
- * What this rank will fetch comes behind: copies side by side are slower.
- */
-static void gt_ce_take_in(struct gt_ce *at)
-{
-	const struct gt_p2p *flow = &at->flow;
-	uint64_t out = flow->out_stride * at->elem_bytes;
-
-	at->copies = at->me->stream;
-	for (uint32_t i = 1; i < flow->nranks; i++) {
-		uint32_t s = gt_ce_peer(at, i);
-
-		if (flow->from >> s & 1)
-			gt_ce_copy(at, at->output + s * out,
-				   gt_ce_scratch(at, at->rank, s),
-				   flow->count * at->elem_bytes);
-	}
-}
-
-/* Fetch the blocks that others have for this rank, or their sums. */
-static void gt_ce_pull(struct gt_ce *at, int sums)
+void gt_ce_pull(struct gt_ce *at, int sums)
 {
 	const struct gt_p2p *flow = &at->flow;
 	uint64_t out = flow->out_stride * at->elem_bytes;
@@ -403,29 +293,18 @@ static void gt_ce_blocks(struct gt_ce *at)
 	if (head)
 		gt_ce_block_reduce(at, flow->to & ~own, head / at->elem_bytes,
 				   GT_CE_BEGIN);
-	gt_ce_take_wire(at);
-	if (own) /* takes no detour */
-		gt_ce_block_reduce(at, own,
-				   gt_cuda_takes_detour(at->engine, at->req)
-					   ? at->req->count
-					   : flow->count,
-				   0);
+	if (own)
+		gt_ce_keep(at);
 	gt_ce_detour(at);
-	if (at->sends_ahead) {
-		gt_ce_take_in(at);
-	} else if (gt_cuda_pulls(at->engine)) {
+	if (gt_cuda_pulls(at->engine))
 		gt_ce_pull(at, 0);
-		gt_ce_leave_wire(at);
-	} else {
+	else
 		gt_ce_push(at, head);
-	}
 	if (beside)
 		gt_ce_after(at, at->me->stream, gt_ce_beside(at));
 }
 
-/* Send a piece of rank d's block, to be reduced there. */
-static void gt_ce_scatter(struct gt_ce *at, uint32_t d,
-			  struct gt_ce_piece piece)
+void gt_ce_scatter(struct gt_ce *at, uint32_t d, struct gt_ce_piece piece)
 {
 	if (!(at->flow.to >> d & 1))
 		return;
@@ -433,11 +312,7 @@ static void gt_ce_scatter(struct gt_ce *at, uint32_t d,
 		   gt_ce_from(at, d) + piece.begin, piece.bytes);
 }
 
-/*
- * Behind what was sent so far reduce piece k, when it has come from all.  Where
- * one rank gets the sum, the others tell it that they have sent theirs.
- */
-static void gt_ce_reduce(struct gt_ce *at, uint32_t k)
+void gt_ce_reduce(struct gt_ce *at, uint32_t k)
 {
 	struct gt_direct_args args = gt_ce_args(at);
 	struct gt_ce_piece piece = gt_ce_piece_of(at, at->rank, k);
@@ -462,12 +337,8 @@ static void gt_ce_reduce(struct gt_ce *at, uint32_t k)
 		gt_ce_barrier(at, GT_CE_BEGIN + k, grid.stream);
 	else
 		args.begin_post = args.begin_wait = GT_CE_BEGIN + k;
-	if (args.begin_wait)
-		gt_ce_take_turn(at, grid.stream);
 	if (at->rc == cudaSuccess && at->flow.flags & GT_P2P_REDUCE)
 		gt_ce_try(at, (cudaError_t)gt_direct_run(&grid, &args));
-	if (args.begin_wait)
-		gt_ce_pass_turn(at, grid.stream);
 }
 
 /* Send a piece of the own result to rank d. */
@@ -512,7 +383,6 @@ static void gt_ce_add_up(struct gt_ce *at)
 		at->flow.flags & GT_P2P_SPREAD && !gt_cuda_pulls(at->engine);
 
 	gt_ce_detour(at);
-	gt_ce_take_wire(at);
 	for (uint32_t i = 1; i < ranks - 1; i++) {
 		uint32_t d = gt_ce_peer(at, i);
 
@@ -520,8 +390,6 @@ static void gt_ce_add_up(struct gt_ce *at)
 	}
 	for (uint32_t k = 0; k < n; k++) {
 		gt_ce_scatter(at, last, gt_ce_piece_of(at, last, k));
-		if (k + 1 == n)
-			gt_ce_leave_wire(at);
 		gt_ce_reduce(at, k);
 		if (spreads && at->rc == cudaSuccess)
 			gt_ce_try(at, cudaEventRecord(at->me->reduced[k],
@@ -541,25 +409,11 @@ static void gt_ce_hand_out(struct gt_ce *at)
 		return;
 	}
 	gt_ce_barrier(at, GT_CE_SUMMED, at->me->stream);
-	gt_ce_take_wire(at);
 	gt_ce_pull(at, 1);
-	gt_ce_leave_wire(at);
 }
 
-/*
- * All pieces of what only moves but the last are sent to where the others hold
- * them, and copied from there while the next is on the wire.  The last is
- * fetched: its copy aside is beside the others' way, so neither is waited for.
- */
-static int gt_ce_sends_ahead(const struct gt_engine *engine,
-			     const struct gt_exec_request *req)
-{
-	return engine->shares_wire && gt_cuda_may_send_ahead(engine, req) &&
-	       req->part_first + req->part_count < req->count;
-}
-
-static struct gt_ce gt_ce_of(const struct gt_engine *engine,
-			     const struct gt_exec_request *req, uint32_t rank)
+struct gt_ce gt_ce_of(const struct gt_engine *engine,
+		      const struct gt_exec_request *req, uint32_t rank)
 {
 	struct gt_cuda_span span = gt_cuda_span_of(engine, req, rank, rank);
 
@@ -570,7 +424,6 @@ static struct gt_ce gt_ce_of(const struct gt_engine *engine,
 		.flow = gt_cuda_p2p_of(engine, req, engine->choice.algo, rank),
 		.rank = rank,
 		.copies = engine->ranks[rank].stream,
-		.sends_ahead = gt_ce_sends_ahead(engine, req),
 		.elem_bytes = gt_dtype_bytes(req->dtype),
 		.input = gt_cuda_p2p_overwrites(req) && !gt_cuda_pulls(engine)
 				 ? gt_cuda_region_at(engine, GT_CUDA_SCRATCH,
@@ -579,40 +432,22 @@ static struct gt_ce gt_ce_of(const struct gt_engine *engine,
 		.output = span.output};
 }
 
-int gt_cuda_ce_begin(const struct gt_engine *engine,
-		     const struct gt_exec_request *req, uint32_t rank)
+int gt_cuda_ce_launch(const struct gt_engine *engine,
+		      const struct gt_exec_request *req, uint32_t rank)
 {
 	struct gt_ce at = gt_ce_of(engine, req, rank);
 
-	if (gt_coll_reduces(req->coll))
+	if (gt_coll_reduces(req->coll)) {
 		gt_ce_add_up(&at);
-	else if (at.sends_ahead)
-		gt_ce_send_ahead(&at);
-	else if (gt_cuda_pulls(engine))
-		gt_ce_hold(&at);
-	return (int)at.rc;
-}
-
-int gt_cuda_ce_end(const struct gt_engine *engine,
-		   const struct gt_exec_request *req, uint32_t rank)
-{
-	struct gt_ce at = gt_ce_of(engine, req, rank);
-
-	if (gt_coll_reduces(req->coll))
 		gt_ce_hand_out(&at);
-	else
+	} else {
+		if (gt_cuda_pulls(engine))
+			gt_ce_hold(&at);
 		gt_ce_blocks(&at);
+	}
 	if (gt_cuda_takes_detour(engine, req) && at.rc == cudaSuccess)
 		gt_ce_try(&at, (cudaError_t)gt_cuda_detour_launch(engine, req,
 								  rank));
 	gt_ce_barrier(&at, GT_CE_END, at.me->stream);
 	return (int)at.rc;
-}
-
-int gt_cuda_ce_launch(const struct gt_engine *engine,
-		      const struct gt_exec_request *req, uint32_t rank)
-{
-	int rc = gt_cuda_ce_begin(engine, req, rank);
-
-	return rc ? rc : gt_cuda_ce_end(engine, req, rank);
 }

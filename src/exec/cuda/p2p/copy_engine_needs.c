@@ -26,9 +26,13 @@ static cudaError_t gt_ce_open(struct gt_cuda_rank *me, int lanes)
 	if (rc == cudaSuccess && !me->done)
 		rc = cudaEventCreateWithFlags(&me->done,
 					      cudaEventDisableTiming);
-	if (rc == cudaSuccess && !me->turn)
-		rc = cudaEventCreateWithFlags(&me->turn,
-					      cudaEventDisableTiming);
+	for (int i = 0; lanes && i < 2 * GT_CUDA_EDGES; i++) {
+		cudaEvent_t *edge = &me->edges[i % 2][i / 2];
+
+		if (rc == cudaSuccess && !*edge)
+			rc = cudaEventCreateWithFlags(edge,
+						      cudaEventDisableTiming);
+	}
 	for (int k = 0; k < GT_CUDA_CE_PIECES; k++)
 		if (rc == cudaSuccess && !me->reduced[k])
 			rc = cudaEventCreateWithFlags(&me->reduced[k],
@@ -93,8 +97,9 @@ void gt_cuda_ce_release(struct gt_engine *engine)
 		cudaSetDevice(me->device);
 		if (me->done)
 			cudaEventDestroy(me->done);
-		if (me->turn)
-			cudaEventDestroy(me->turn);
+		for (int i = 0; i < 2 * GT_CUDA_EDGES; i++)
+			if (me->edges[i % 2][i / 2])
+				cudaEventDestroy(me->edges[i % 2][i / 2]);
 		for (int k = 0; k < GT_CUDA_CE_PIECES; k++)
 			if (me->reduced[k])
 				cudaEventDestroy(me->reduced[k]);

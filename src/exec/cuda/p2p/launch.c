@@ -186,25 +186,14 @@ int gt_cuda_direct_launch(const struct gt_engine *engine,
 	return gt_direct_run(&grid, &args);
 }
 
-/* A barrier of what may be a piece in a lane. */
-static int gt_apart_barrier(const struct gt_engine *engine, uint32_t rank,
-			    uint32_t stage, int last)
-{
-	cudaStream_t stream = engine->ranks[rank].stream;
-	int rc = gt_cuda_turn_take(engine, rank, stream);
-
-	if (!rc)
-		rc = gt_cuda_barrier_launch(engine, rank, stage, last, stream);
-	return rc ? rc : gt_cuda_turn_pass(engine, rank, stream);
-}
-
 int gt_cuda_apart_launch(const struct gt_engine *engine,
 			 const struct gt_exec_request *req, uint32_t rank)
 {
 	struct gt_direct_args args = gt_cuda_direct_args(engine, req, rank);
 	struct gt_kernel_grid grid = gt_cuda_p2p_grid(engine, req, rank);
+	cudaStream_t stream = engine->ranks[rank].stream;
 	uint32_t begin = args.begin_wait, end = args.end_wait;
-	int rc = gt_apart_barrier(engine, rank, begin, 0);
+	int rc = gt_cuda_barrier_launch(engine, rank, begin, 0, stream);
 
 	/* Set up early it would hold processors while the barrier waits. */
 	grid.overlaps = 0;
@@ -213,7 +202,7 @@ int gt_cuda_apart_launch(const struct gt_engine *engine,
 	if (!rc && args.moves &&
 	    (args.flow.to || args.flow.flags & GT_P2P_REDUCE))
 		rc = gt_direct_run(&grid, &args);
-	return rc ? rc : gt_apart_barrier(engine, rank, end, 1);
+	return rc ? rc : gt_cuda_barrier_launch(engine, rank, end, 1, stream);
 }
 
 static struct gt_barrier_args gt_barrier_args_of(const struct gt_engine *engine,

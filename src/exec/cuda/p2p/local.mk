@@ -6,6 +6,8 @@ gtopo_core_sources += \
 	%D%/captures.c \
 	%D%/captures.h \
 	%D%/copy_engine.c \
+	%D%/copy_engine.h \
+	%D%/copy_engine_lanes.c \
 	%D%/copy_engine_needs.c \
 	%D%/detour.c \
 	%D%/detour.h \

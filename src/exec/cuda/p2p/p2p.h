@@ -96,29 +96,6 @@ int gt_cuda_barrier_launch(const struct gt_engine *engine, uint32_t rank,
 			   uint32_t stage, int last, cudaStream_t stream);
 
 /*
- * CUDA puts a graph's branches behind one another in any way that edges leave
- * open, and with other queues in another one.  So in lanes that are captured,
- * what waits for other ranks goes between these two, on its stream: it follows
- * what was put before that does.
- */
-static inline int gt_cuda_turn_take(const struct gt_engine *engine,
-				    uint32_t rank, cudaStream_t stream)
-{
-	return engine->takes_turns
-		       ? (int)cudaStreamWaitEvent(stream,
-						  engine->ranks[rank].turn, 0)
-		       : 0;
-}
-
-static inline int gt_cuda_turn_pass(const struct gt_engine *engine,
-				    uint32_t rank, cudaStream_t stream)
-{
-	return engine->takes_turns
-		       ? (int)cudaEventRecord(engine->ranks[rank].turn, stream)
-		       : 0;
-}
-
-/*
  * May a rank send blocks ahead to where their receivers hold what they send?
  * It takes a place for every sender, as many as are held anyway where there are
  * two ranks or every receiver has a block of its own.
@@ -175,18 +152,25 @@ int gt_cuda_ce_need(struct gt_engine *engine, const struct gt_exec_request *req,
 		    struct gt_err *err);
 void gt_cuda_ce_release(struct gt_engine *engine);
 
-/*
- * Put one rank's part on its streams; a cudaError_t.  _launch() does both of
- * the others: _begin() puts what the rank sends to be added up or lets others
- * fetch, _end() what waits until all have done so.  Other parts may go between
- * the two, on another stream.
- */
+/* Put one rank's part on its streams; a cudaError_t. */
 int gt_cuda_ce_launch(const struct gt_engine *engine,
 		      const struct gt_exec_request *req, uint32_t rank);
-int gt_cuda_ce_begin(const struct gt_engine *engine,
-		     const struct gt_exec_request *req, uint32_t rank);
-int gt_cuda_ce_end(const struct gt_engine *engine,
-		   const struct gt_exec_request *req, uint32_t rank);
+
+/*
+ * copy_engine_lanes.c: a piece of what others fetch (gt_cuda_pulls()), in four
+ * steps: it sends or holds what it has; all have done so, and sums are made;
+ * it is fetched and copied to its places; all have ended.
+ */
+enum gt_cuda_step {
+	GT_CUDA_STEP_START,
+	GT_CUDA_STEP_MEET,
+	GT_CUDA_STEP_MOVE,
+	GT_CUDA_STEP_END,
+};
+
+int gt_cuda_ce_step(const struct gt_engine *engine,
+		    const struct gt_exec_request *req, uint32_t rank,
+		    enum gt_cuda_step step);
 
 /*
  * scratch_reduce.c: reductions by direct stores.  Each rank stores its blocks

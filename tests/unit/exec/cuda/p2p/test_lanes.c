@@ -2,7 +2,7 @@
  * Requests of several processes whose buffers are not registered, SIMULATED: no
  * GPU takes part.  Each rank has an engine of its own, as of a process, which
  * knows no other caller's buffers.  What exec/cuda/pieces.c and
- * exec/cuda/p2p/copy_engine.c, which are included here, put on streams in one
+ * exec/cuda/p2p/copy_engine*.c, which are included here, put on streams in one
  * lane or in two is played in many orders (streams.h), and what then lies in
  * callers' buffers is compared.
  *
@@ -41,6 +41,7 @@ static int fake_enqueue(const struct gt_engine *engine,
 			uint32_t times);
 
 #include "exec/cuda/p2p/copy_engine.c"
+#include "exec/cuda/p2p/copy_engine_lanes.c"
 #include "exec/cuda/pieces.c"
 
 enum {
@@ -71,8 +72,8 @@ struct process {
 	struct gt_engine engine;
 	struct gt_cuda_rank ranks[RANKS];
 	struct gt_kernel_epoch epochs[2];
-	uint32_t mark, turn; /* of its events */
-	char *held[2];       /* of each lane */
+	uint32_t mark, edges[2][GT_CUDA_EDGES]; /* of its events */
+	char *held[2];                          /* of each lane */
 	char *mail, *caller, *before;
 };
 
@@ -164,7 +165,7 @@ static void put_barrier(struct stream *stream,
 
 static uint32_t which_of(uint32_t lane)
 {
-	return lane ? STREAM_SECOND : STREAM_SIDE;
+	return lane && !streams.in_graph ? STREAM_SECOND : STREAM_SIDE;
 }
 
 static int fake_barrier(const struct gt_engine *engine, uint32_t rank,
@@ -316,7 +317,9 @@ static void open_streams(uint32_t r)
 	me->side = (cudaStream_t)streams_of(r, STREAM_SIDE);
 	me->second = (cudaStream_t)streams_of(r, STREAM_SECOND);
 	me->done = (cudaEvent_t)&process->mark;
-	me->turn = (cudaEvent_t)&process->turn;
+	for (int i = 0; i < 2 * GT_CUDA_EDGES; i++)
+		me->edges[i % 2][i / 2] =
+			(cudaEvent_t)&process->edges[i % 2][i / 2];
 	if (streams.in_graph)
 		me->capture = (struct gt_cuda_capture *)process;
 	me->epoch = process->epochs;
