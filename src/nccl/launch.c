@@ -168,7 +168,7 @@ static int gt_launch_order(struct gt_face *face, void *stream,
 	const struct gt_cuda *cuda = face->cuda;
 	struct gt_face_order *order = gt_launch_find_order(face, capture);
 	int rc = gt_launch_need_events(face, order);
-	/* To ask for its number ends a capture, in which it keeps its handle. */
+	/* To ask for a number ends a capture, in which handles stay. */
 	unsigned long long id =
 		capture ? (uintptr_t)stream : cuda->stream_id(stream);
 
