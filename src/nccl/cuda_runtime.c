@@ -86,16 +86,23 @@ static cudaError_t gt_runtime_find_capture(void *stream,
 #endif
 }
 
-/* Drivers before 12.0 cannot tell, and leave an error to be asked for. */
+/*
+ * Drivers before 12.0 cannot tell, and leave an error to be asked for.  As with
+ * events, a capture of another thread should not notice.
+ */
 static unsigned long long gt_runtime_stream_id(void *stream)
 {
 	unsigned long long id = 0;
 
 #if CUDART_VERSION >= 12000
+	enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+
+	cudaThreadExchangeStreamCaptureMode(&mode);
 	if (cudaStreamGetId(stream, &id) != cudaSuccess) {
 		cudaGetLastError();
 		id = 0;
 	}
+	cudaThreadExchangeStreamCaptureMode(&mode);
 #else
 	(void)stream;
 #endif
@@ -110,7 +117,10 @@ static int gt_runtime_stream_capture(void *stream, unsigned long long *id)
 
 	if (stream && stream != cudaStreamLegacy)
 		rc = gt_runtime_find_capture(stream, &at);
-	*id = at.status == cudaStreamCaptureStatusActive ? at.id : 0;
+	*id = at.status == cudaStreamCaptureStatusActive ? at.id
+	      : at.status == cudaStreamCaptureStatusInvalidated
+		      ? GT_CUDA_INVALIDATED
+		      : 0;
 	return (int)rc;
 }
 

@@ -145,7 +145,7 @@ int gt_face_take_invitation(struct gt_face *face,
 			    struct gt_face_invitation *invitation);
 
 /* Tell whom it has invited, if it has, that there will be no such ranks. */
-void gt_face_withdraw(struct gt_face *face, uint32_t size, const char *why);
+void gt_face_withdraw(struct gt_face *face, const char *why);
 
 /* Everything ends, done or not, also what is being made. */
 void gt_face_abort(struct gt_face *face);

@@ -31,7 +31,7 @@ check_PROGRAMS += %D%/face %D%/library %D%/matrix
 %C%_matrix_LDADD = $(gtopo_LDADD)
 # gtopo itself, on a simulated run-time of CUDA, which comes before the real one.
 check_PROGRAMS += %D%/simcuda
-%C%_simcuda_SOURCES = src/main.c %D%/simcudart.c
+%C%_simcuda_SOURCES = src/main.c %D%/simcudart.c %D%/simcudart.h
 %C%_simcuda_LDADD = $(gtopo_LDADD)
 cli_tests += %D%/machine_cases.sh %D%/nth_cases.sh %D%/run.sh
 

@@ -10,6 +10,8 @@
  * events and graphs were made and not given back.  SIM_CUDA_APART: the GPUs do
  * not reach each other.
  */
+#include "gpu/simcudart.h"
+
 #include <cuda_runtime_api.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -42,6 +44,7 @@ static struct {
 	pthread_mutex_t mutex;
 	unsigned long long last, streams[SIM_HANDLES], events[SIM_HANDLES];
 	int is_invalid[SIM_CAPTURES];
+	long fuse; /* commands until one is */
 } sim_captured = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 /* An allocation, on a device. */
@@ -213,10 +216,19 @@ static enum cudaStreamCaptureStatus sim_status_of(cudaStream_t stream)
 				    : cudaStreamCaptureStatusActive;
 }
 
+void sim_cuda_invalidate_at(long n)
+{
+	sim_captured.fuse = n;
+}
+
 /* Nothing more is put where a capture was invalidated. */
 static cudaError_t sim_put(cudaStream_t stream)
 {
 	cudaError_t rc = sim_call(cudaErrorUnknown);
+	unsigned long long id = sim_capture_of(stream);
+
+	if (id && sim_captured.fuse && !--sim_captured.fuse)
+		sim_invalidate(id);
 
 	return rc == cudaSuccess && sim_status_of(stream) ==
 					    cudaStreamCaptureStatusInvalidated
@@ -450,8 +462,13 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
 
 SIM_TELL(cudaStreamGetPriority, priority, -5, cudaStream_t stream,
 	 int *priority)
-SIM_TELL(cudaStreamGetId, id, (uintptr_t)stream, cudaStream_t stream,
-	 unsigned long long *id)
+
+/* A GPU has ended a capture that was asked so. */
+cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long *id)
+{
+	*id = (uintptr_t)stream;
+	return sim_ask(stream);
+}
 
 cudaError_t cudaEventCreate(cudaEvent_t *made)
 {

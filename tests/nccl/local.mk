@@ -74,7 +74,8 @@ unit_tests += \
 # The engine on GPUs that are simulated: a run-time before the real one.
 if HAVE_CUDA
 unit_tests += %D%/test_captured
-%C%_test_captured_SOURCES = %D%/test_captured.c tests/gpu/simcudart.c
+%C%_test_captured_SOURCES = %D%/test_captured.c tests/gpu/simcudart.c \
+	tests/gpu/simcudart.h
 %C%_test_captured_LDADD = $(gtopo_LDADD) $(CMOCKA_LIBS)
 else
 EXTRA_DIST += %D%/test_captured.c

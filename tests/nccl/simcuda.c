@@ -40,6 +40,7 @@ struct sim_node {
 
 struct sim_graph {
 	unsigned long long id;
+	int is_invalid;
 	struct sim_node *first, **last;
 };
 
@@ -365,11 +366,43 @@ void sim_graph_launch(void *arg, void *stream)
 	free(graph);
 }
 
+void sim_graph_invalidate(void *arg)
+{
+	struct sim_graph *graph = arg;
+
+	graph->is_invalid = 1;
+}
+
+/* Calls that never come would be missed by those who have put them. */
+void sim_graph_free(void *arg)
+{
+	struct sim_graph *graph = arg;
+	struct sim_node *node;
+
+	while ((node = graph->first)) {
+		graph->first = node->next;
+		if (!node->event)
+			abort();
+		sim_event_free(node->event);
+		free(node);
+	}
+	free(graph);
+}
+
+static int sim_is_invalid(void *stream)
+{
+	const struct sim_graph *graph = sim_stream_of(stream)->capture;
+
+	return graph && graph->is_invalid;
+}
+
 static int sim_stream_get_capture(void *stream, unsigned long long *id)
 {
 	const struct sim_graph *graph = sim_stream_of(stream)->capture;
 
-	*id = graph ? graph->id : 0;
+	*id = sim_is_invalid(stream) ? GT_CUDA_INVALIDATED
+	      : graph                ? graph->id
+				     : 0;
 	return 0;
 }
 
@@ -378,6 +411,8 @@ static int sim_event_record(void *arg, void *stream)
 {
 	struct sim_event *event = arg;
 
+	if (sim_is_invalid(stream))
+		return 1;
 	event->capture = sim_stream_of(stream)->capture;
 	return event->capture ? 0 : sim_mark(stream, event, 1);
 }
@@ -386,7 +421,8 @@ static int sim_stream_wait(void *stream, void *arg)
 {
 	struct sim_event *event = arg;
 
-	if (event->capture != sim_stream_of(stream)->capture)
+	if (sim_is_invalid(stream) ||
+	    event->capture != sim_stream_of(stream)->capture)
 		return 1;
 	return event->capture ? 0 : sim_mark(stream, event, 0);
 }
@@ -395,7 +431,7 @@ static int sim_graph_mark(void *stream, struct sim_event *event, int records)
 {
 	struct sim_graph *graph = sim_stream_of(stream)->capture;
 
-	if (!graph)
+	if (!graph || graph->is_invalid)
 		return 1;
 	pthread_mutex_lock(&event->mutex);
 	event->refs++;
@@ -429,6 +465,8 @@ static int sim_event_pending(void *arg, int *pending)
 
 static int sim_call(void *stream, void (*fn)(void *arg), void *arg)
 {
+	if (sim_is_invalid(stream))
+		return 1;
 	sim_stream_call(stream, fn, arg);
 	return 0;
 }

@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "gpu/simcudart.h"
+
 enum { RANKS = 2, SMALL = 16, LARGE = 48 << 20, FLOAT = 7, SUM = 0 };
 enum { SUCCESS = 0, CUDA = 1 };
 
@@ -168,6 +170,78 @@ static void test_mixed(void **state)
 	mix(LARGE);
 }
 
+/* What was captured is dropped; the first rank's capture may be a good one. */
+static void end_in_vain(struct streams streams, int all)
+{
+	cudaGraph_t graph;
+	int lost = 0;
+
+	for (int r = 0; r < RANKS; r++) {
+		lost += cudaStreamEndCapture(streams.of[r], &graph) ==
+			cudaErrorStreamCaptureInvalidated;
+		if (graph)
+			OK(cudaGraphDestroy(graph));
+	}
+	assert_in_range(lost, all ? RANKS : 1, RANKS);
+}
+
+static void want_invalidated(int got)
+{
+	want(CUDA, got);
+	assert_non_null(strstr(ncclGetLastError(NULL), "invalidated"));
+}
+
+/* The program asks for a stream that is captured, which CUDA forbids. */
+static void lose_before(struct streams streams, size_t count)
+{
+	begin(streams);
+	for (int r = 0; r < RANKS; r++)
+		assert_int_not_equal(cudaStreamSynchronize(streams.of[r]), 0);
+	want_invalidated(add_up(streams, count));
+	want_invalidated(gather(streams, count));
+	end_in_vain(streams, 1);
+}
+
+/* Another thread does so while an operation is put, at any place of it. */
+static void lose_meanwhile(struct streams streams, size_t count)
+{
+	int rc = CUDA;
+
+	for (long n = 1; rc; n++) {
+		begin(streams);
+		sim_cuda_invalidate_at(n);
+		rc = add_up(streams, count);
+		sim_cuda_invalidate_at(0);
+		if (rc)
+			want_invalidated(rc);
+		if (rc)
+			end_in_vain(streams, 0);
+		else
+			end(streams);
+		expect_well();
+		assert_true(n < 10000);
+	}
+}
+
+/* Who calls hears of it, and the communicator stays. */
+static void test_invalidated(void **state)
+{
+	static const size_t counts[] = {SMALL, LARGE};
+	struct streams streams = streams_new();
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		lose_before(streams, counts[i]);
+		lose_meanwhile(streams, counts[i]);
+		begin(streams);
+		want(SUCCESS, gather(streams, counts[i]));
+		end(streams);
+		want(SUCCESS, add_up(streams, counts[i]));
+	}
+	expect_well();
+	streams_free(streams);
+}
+
 /* Everything goes through the host's memory. */
 static int open_apart(void **state)
 {
@@ -187,6 +261,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_mixed, open_comms,
 						close_comms),
 		cmocka_unit_test_setup_teardown(test_mixed, open_apart,
+						close_apart),
+		cmocka_unit_test_setup_teardown(test_invalidated, open_comms,
+						close_comms),
+		cmocka_unit_test_setup_teardown(test_invalidated, open_apart,
 						close_apart),
 	};
 

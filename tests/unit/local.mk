@@ -110,6 +110,7 @@ unit_tests += \
 	%D%/exec/cuda/p2p/test_lanes \
 	%D%/exec/cuda/p2p/test_packet_parts \
 	%D%/exec/cuda/p2p/test_staged \
+	%D%/exec/cuda/p2p/test_staged_lanes \
 	%D%/exec/cuda/test_demand \
 	%D%/exec/cuda/test_early_launch \
 	%D%/exec/cuda/test_invariant \
@@ -137,6 +138,9 @@ tests_unit_exec_cuda_p2p_test_detour_SOURCES = \
 tests_unit_exec_cuda_p2p_test_lanes_SOURCES = \
 	%D%/exec/cuda/p2p/test_lanes.c \
 	%D%/exec/cuda/p2p/values.h \
+	%D%/exec/cuda/p2p/streams.c %D%/exec/cuda/p2p/streams.h
+tests_unit_exec_cuda_p2p_test_staged_lanes_SOURCES = \
+	%D%/exec/cuda/p2p/test_staged_lanes.c \
 	%D%/exec/cuda/p2p/streams.c %D%/exec/cuda/p2p/streams.h
 tests_unit_exec_cuda_p2p_test_staged_SOURCES = \
 	%D%/exec/cuda/p2p/test_staged.c \

@@ -239,6 +239,34 @@ static int gt_stream_enqueue_group(struct gt_engine *engine,
 	return rc ? rc : gt_cuda_fusion_flush(engine, &bundle, err);
 }
 
+/*
+ * Is all of it in captures, of which one was invalidated?  Then it goes with
+ * the capture, and there is nothing to end.
+ */
+static int gt_stream_is_void(const struct gt_engine *engine, void *const *of)
+{
+	unsigned long long id;
+	int is_void = 0;
+
+	for (uint32_t r = engine->group.first; r < engine->group.end; r++) {
+		cudaError_t rc = gt_cuda_capture_find(of[r], &id);
+
+		if (rc == cudaErrorStreamCaptureInvalidated)
+			is_void = 1;
+		else if (rc != cudaSuccess || !id)
+			return 0;
+	}
+	return is_void;
+}
+
+static int gt_stream_tell_void(struct gt_err *err)
+{
+	gt_err_init(err);
+	return gt_err_set(err, GT_ENO, NULL,
+			  "the stream is in a capture that was invalidated by "
+			  "a call that CUDA forbids in it");
+}
+
 static int gt_stream_enqueue(struct gt_engine *engine,
 			     const struct gt_exec_request *reqs, uint32_t n,
 			     struct gt_err *err)
@@ -255,7 +283,9 @@ static int gt_stream_enqueue(struct gt_engine *engine,
 			rc = gt_stream_launch(engine, &all, err);
 	}
 	gt_cuda_proxy_wake(engine);
-	if (rc)
+	if (rc && gt_stream_is_void(engine, reqs->streams))
+		rc = gt_stream_tell_void(err);
+	else if (rc)
 		gt_stream_abort(engine);
 	gt_stream_leave(state);
 	return rc;
@@ -277,8 +307,12 @@ static int gt_stream_sendrecv(struct gt_engine *engine, uint32_t rank,
 {
 	struct gt_stream_thread_state state = gt_stream_enter();
 	int rc = gt_cuda_sendrecv(engine, rank, stream, messages, n, err);
+	unsigned long long id;
 
-	if (rc)
+	if (rc && gt_cuda_capture_find(stream, &id) ==
+			  cudaErrorStreamCaptureInvalidated)
+		rc = gt_stream_tell_void(err);
+	else if (rc)
 		gt_stream_abort(engine);
 	gt_stream_leave(state);
 	return rc;

@@ -109,13 +109,14 @@ struct gt_cuda_rank {
 	struct gt_pair_counters *message_counts; /* on the device; or NULL */
 	/* Messages sent to itself that it has yet to receive, or negative. */
 	int64_t own_messages;
+	int own_in_graphs;   /* or graphs have such, launched or not */
 	cudaStream_t side;   /* beside copy engines: it reduces, keeps the own
 			      block and moves heads; or it is lane 0's */
 	cudaStream_t second; /* lane 1's; NULL: there are no lanes */
 	cudaStream_t caller; /* copies between GPUs, of both lanes */
 	cudaEvent_t done, reduced[GT_CUDA_CE_PIECES];
 	cudaEvent_t edges[2][GT_CUDA_EDGES]; /* of each lane */
-	struct gt_cuda_detour *detour; /* p2p/detour.h; NULL: none yet */
+	struct gt_cuda_detour *detour;       /* p2p/detour.h; NULL: none yet */
 	/*
 	 * Streams for what is captured (p2p/captures.h), and which of them are
 	 * in the place of the rank's while it puts a request; NULL: none are.

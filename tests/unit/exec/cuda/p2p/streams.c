@@ -198,7 +198,7 @@ static void do_barrier(const struct gt_barrier_args *args, uint32_t half)
 	for (uint32_t r = 0; !half && r < args->nranks; r++) {
 		if (r == args->me)
 			continue;
-		assert_true(args->flags[r][args->me] < stage);
+		assert_true(args->flags[r][args->me] < stage + streams.heads);
 		args->flags[r][args->me] = stage;
 	}
 	if (half && args->last)
@@ -457,13 +457,14 @@ static void queue_ranks(void)
 static void queue_all(void)
 {
 	const struct ranks all = {0, streams.nranks};
+	int any_order = streams.any_order || manner.queue == QUEUE_ANY;
 
 	for (uint32_t i = 0; i < streams.nranks * STREAMS; i++)
 		streams.all[i].queued = 0;
 	memset(streams.copied, 0, sizeof(streams.copied));
-	if (streams.any_order)
+	if (any_order)
 		queue_ranks();
-	for (uint32_t op = 0; op < streams.nops && !streams.any_order; op++)
+	for (uint32_t op = 0; op < streams.nops && !any_order; op++)
 		if (streams.alike[op])
 			queue_op(op, all);
 		else

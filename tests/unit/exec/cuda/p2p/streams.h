@@ -65,8 +65,9 @@ struct streams {
 	uint32_t nops;               /* put so far; the one that is put now */
 	uint32_t steps[STREAMS_OPS]; /* of each lane */
 	int alike[STREAMS_OPS];      /* has to be: the order of copies */
-	int any_order; /* there are no steps: all that streams leave open */
-	int in_graph;  /* all may be in one queue, in any order of that kind */
+	int any_order;  /* there are no steps: all that streams leave open */
+	int in_graph;   /* all may be in one queue, in any order of that kind */
+	uint32_t heads; /* 1: kernels beside a barrier tell its stage, too */
 	uint32_t meetings[GT_P2P_RANKS]; /* of this operation, so far */
 	uint32_t places[GT_P2P_RANKS];
 	uint32_t marks;
