@@ -614,10 +614,9 @@ static void gt_choice_overlap(const struct gt_engine *engine,
 							  : GT_ALGO_ONE_SHOT,
 					  .protocol = GT_PROTOCOL_DIRECT,
 					  .waits_apart = 1};
-	/* A root of one process pulls from where others have it. */
-	if ((req->coll != GT_COLL_REDUCE || engine->group.world) &&
-	    all >= (reduces ? GT_CHOICE_OVERLAP_CE_SUM_BYTES
-			    : GT_CHOICE_OVERLAP_CE_BYTES))
+	if (all >= (reduces ? GT_CHOICE_OVERLAP_CE_SUM_BYTES
+			    : GT_CHOICE_OVERLAP_CE_BYTES) &&
+	    (req->coll != GT_COLL_REDUCE || gt_cuda_may_send_to_root(engine)))
 		choice->protocol = GT_PROTOCOL_CE;
 }
 

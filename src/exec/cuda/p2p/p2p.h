@@ -109,6 +109,15 @@ static inline int gt_cuda_may_send_ahead(const struct gt_engine *engine,
 }
 
 /*
+ * May what a root adds up be sent to it?  In one process it pulls from where
+ * others have it, and of more ranks it would get everything.
+ */
+static inline int gt_cuda_may_send_to_root(const struct gt_engine *engine)
+{
+	return engine->group.world && engine->plan->nranks == 2;
+}
+
+/*
  * Copy an input that gt_cuda_p2p_overwrites() to scratch, from where it goes.
  */
 int gt_cuda_input_launch(const struct gt_engine *engine,
