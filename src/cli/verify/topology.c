@@ -309,16 +309,6 @@ static int compare_all(struct comparison *m, struct gt_err *err)
 	return rc;
 }
 
-static enum gt_rates rates_of(const struct gt_plan *plan)
-{
-	const enum gt_rates all[] = {GT_RATES_NCCL, GT_RATES_LINE};
-
-	for (int i = 0; i < 2 && plan->rates; i++)
-		if (!strcmp(plan->rates, gt_rates_name(all[i])))
-			return all[i];
-	return GT_RATES_MEASURED;
-}
-
 /* Nodes that were planned as one machine: no file has their routes. */
 static int joins_nodes(const struct gt_plan *plan)
 {
@@ -406,8 +396,8 @@ int gt_verify_topology(const struct gt_plan *plan,
 		return gt_err_set(err, GT_EINPUT, machine->path,
 				  "cannot be compared with a plan of several "
 				  "nodes as one machine; leave out --topology");
-	rc = gt_cluster_read(machine->path, rates_of(plan), &source.cluster,
-			     &source.topo, err);
+	rc = gt_cluster_read(machine->path, gt_rates_find(plan->rates),
+			     &source.cluster, &source.topo, err);
 	if (!rc)
 		rc = gt_cluster_part_gpus(source.cluster, source.topo,
 					  machine->p2p, err);
