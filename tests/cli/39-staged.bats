@@ -558,6 +558,100 @@ busbw, for which --p2p off plans"
 	[ "$(gtopo predict plan | grep -c 'peer access')" -eq 0 ]
 }
 
+# ways OPTION...: size, time, algorithm, protocol and source of each row.
+ways() {
+	gtopo predict "$@" | awk '!/^#/ { print $1, $6, $9, $10, $11 }'
+}
+
+@test "predict --p2p: what a plan takes that was made with access" {
+	local at=$xml/pcie-8gpu.xml
+	cd "$BATS_TEST_TMPDIR"
+	# A ring of three has the same hops, whichever way they go.
+	gtopo search -q --algo ring --gpus 0,1,2 -o open.json "$at"
+	gtopo search -q --algo ring --gpus 0,1,2 --p2p off -o off.json "$at"
+	ways off.json >want
+	[ "$(wc -l <want)" -eq 21 ]
+	ways --topology pcie-8gpu --p2p off open.json | cmp - want
+	# One pair is enough, and a file may say it.
+	ways --topology "$at" --p2p 0-2 open.json | cmp - want
+	shut "$at" >shut.xml
+	ways --topology shut.xml open.json | cmp - want
+	ways --topology shut.xml off.json | cmp - want
+	gtopo predict --topology shut.xml open.json >said
+	grep -Fxq "# 3 of 3 pairs of GPUs have no peer access on shut.xml, so all \
+goes through the host's memory" said
+	[ "$(grep -c '^# some' said)" -eq 0 ]
+	# These reach each other, whoever else does not.
+	ways open.json >want
+	for pairs in "" "--p2p 3-4,0-5"; do
+		gtopo predict --topology "$at" $pairs open.json >said
+		[ "$(grep -c 'peer access' said)" -eq 0 ]
+		ways --topology "$at" $pairs open.json | cmp - want
+	done
+}
+
+@test "predict --p2p: rows go as GPUs without access have them go" {
+	cd "$BATS_TEST_TMPDIR"
+	gtopo search -q -o plan dgx-h100
+	ways -b 1K -e 16G plan | grep -q ' ll128 '
+	ways -b 1K -e 16G plan | grep -q ' direct '
+	ways -b 1K -e 16G --topology dgx-h100 --p2p off plan >rows
+	awk '{ print $3, $4, $1 <= 2097152 }' rows | sort -u >kinds
+	printf '%s\n' 'one-shot ll 1' 'ring simple 0' 'two-shot ce 0' \
+		'two-shot ll 1' | cmp - kinds
+	ways -b 4M -e 4M plan | grep -q ' two-shot ll128 '
+	grep -q '^4194304 .* ring simple ' rows
+	# A ring moves nothing from all to all.
+	gtopo search -q --coll alltoall -o plan dgx-h100
+	ways -b 1K -e 1G --topology dgx-h100 --p2p off plan |
+		awk '{ print $3, $4, $1 <= 4194304 }' | sort -u >kinds
+	printf '%s\n' 'one-shot ce 0' 'one-shot ll 1' | cmp - kinds
+}
+
+@test "predict --p2p: what was measured with access is not told" {
+	cd "$BATS_TEST_TMPDIR"
+	gtopo search -q --algo ring --gpus 0,1 -o plan pcie-8gpu
+	gtopo search -q --algo ring --gpus 0,1 --p2p off -o off pcie-8gpu
+	for plan in plan off; do
+		gtopo tune -q --device host -b 1K -e 1K -o $plan.tuned $plan
+		ways -b 1K -e 1K $plan.tuned | grep -q ' measured$'
+	done
+	ways -b 1K -e 1K --topology pcie-8gpu plan.tuned | grep -q ' measured$'
+	ways -b 1K -e 1K --topology pcie-8gpu --p2p off plan.tuned |
+		grep -q ' model$'
+	ways -b 1K -e 1K --topology pcie-8gpu --p2p off off.tuned |
+		grep -q ' measured$'
+}
+
+@test "predict --p2p: what cannot be told is refused" {
+	cd "$BATS_TEST_TMPDIR"
+	gtopo search -q --gpus 0,1 -o plan pcie-8gpu
+	run_split gtopo predict --p2p off plan
+	want 2 "gtopo predict: --p2p needs --topology: without access all goes \
+through the host's memory, and how GPUs get there the machine's file tells"
+	run_split gtopo predict --topology pcie-8gpu --p2p 0-9 plan
+	[ "$status" -eq 2 ]
+	[[ $err == *"has no GPU 9, which --p2p '0-9' names"* ]]
+	run_split gtopo predict --topology dgx-1v plan
+	[ "$status" -eq 1 ]
+	[[ $err == *"topology.digest: '"*"is another machine than '"* ]]
+	sed 's/"digest": [^,]*,//' plan >nameless
+	run_split gtopo predict --topology dgx-1v nameless
+	[ "$status" -eq 2 ]
+	[[ $err == *"dgx-1v.xml: has no GPU '0000:03:00.0', which is rank 0 "* ]]
+	run_split gtopo predict --topology 2x-dgx-h100 plan
+	[ "$status" -eq 2 ]
+	[[ $err == *": is a cluster; the plan is of one machine" ]]
+	gtopo search -q --nodes 2 -o nodes pcie-8gpu
+	run_split gtopo predict --topology pcie-8gpu --p2p off nodes
+	want 2 "gtopo predict: $xml/pcie-8gpu.xml: is for plans of one machine; of \
+several nodes gtopo search --p2p makes a plan that tells"
+	gtopo search -q --algo nvls -o sharp dgx-h100
+	run_split gtopo predict --topology dgx-h100 --p2p off sharp
+	[ "$status" -eq 2 ]
+	[[ $err == *"which gtopo predict --topology cannot have them do"* ]]
+}
+
 @test "--p2p: a plan says so, and verify what differs" {
 	cd "$BATS_TEST_TMPDIR"
 	gtopo search -q --p2p off -o plan pcie-8gpu
