@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "cli/common/apart.h"
 #include "plan/check/fault.h"
 #include "plan/ir/plan.h"
 #include "topo/cluster/cluster.h"
@@ -35,38 +36,16 @@ static int gt_stage_find_gpus(const struct gt_stage *s, struct gt_err *err)
 {
 	for (uint32_t r = 0; r < s->plan->nranks; r++) {
 		const char *device = s->plan->ranks[r].device;
-		uint32_t i = 0, n = gt_topo_ngpus(s->topo);
 
-		for (; i < n; i++) {
-			const struct gt_node *gpu =
-				gt_topo_node(s->topo, gt_topo_gpu(s->topo, i));
-
-			if (device && gpu->bus_id &&
-			    !strcmp(gpu->bus_id, device))
-				break;
-		}
-		if (i == n)
+		s->gpus[r] = gt_apart_gpu(s->topo, s->plan, r);
+		if (s->gpus[r] == GT_NONE)
 			return gt_err_set(err, GT_EINPUT,
 					  gt_topo_source(s->topo),
 					  "has no GPU '%s', which is rank %u "
 					  "of the plan",
 					  device ? device : "", r);
-		s->gpus[r] = i;
 	}
 	return GT_OK;
-}
-
-static uint32_t gt_stage_count(const struct gt_stage *s)
-{
-	uint32_t n = 0;
-
-	for (uint32_t a = 0; a < s->plan->nranks; a++)
-		for (uint32_t b = 0; b < a; b++)
-			n += !gt_topo_may_access(s->topo, s->gpus[a],
-						 s->gpus[b]) ||
-			     !gt_topo_may_access(s->topo, s->gpus[b],
-						 s->gpus[a]);
-	return n;
 }
 
 /* Find the plan's links in the topology, and make room for all others. */
@@ -254,7 +233,7 @@ static int gt_stage_on(struct gt_topo *topo, const char *p2p,
 		rc = gt_topo_part_gpus(topo, p2p, err);
 	if (rc)
 		return rc;
-	*apart = gt_stage_count(&s);
+	*apart = gt_apart_pairs(topo, plan);
 	if (!*apart || (gt_plan_is_staged(plan) && !gt_plan_is_mixed(plan)))
 		return GT_OK;
 	return gt_stage_all(&s, err);
