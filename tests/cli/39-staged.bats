@@ -347,7 +347,8 @@ judged() {
 		print(re.sub('gt_p2p="([^"]*)"', words, text), end="")
 	P
 	for name in shut islands; do
-		gtopo search -q --coll alltoall -o "$name.plan" "$name.xml"
+		gtopo search -q --islands --coll alltoall -o "$name.plan" \
+			"$name.xml"
 		python3 - "$name.plan" <<-'P'
 			import json, sys
 			plan = json.load(open(sys.argv[1]))
@@ -359,7 +360,8 @@ judged() {
 		gtopo predict -b 1K -e 1M -f 32 "$name.plan" |
 			awk '/^ / {print $6}' >"$name.times"
 	done
-	grep -q '"peer"' islands.plan && grep -q '"shm"' islands.plan
+	grep -q '"peer"' islands.plan
+	grep -q '"shm"' islands.plan
 	# Over NVLink one of seven peers would cost nothing.
 	paste shut.times islands.times | awk '
 		NF != 2 || $2 < $1 * 0.95 || $2 > $1 * 1.05 { exit 1 }
@@ -488,7 +490,8 @@ out of range"
 	gtopo search -q --p2p 0-1 "$said" | cmp - all
 	gtopo search -q --p2p "" "$said" | cmp - all
 	# GPU1 goes; 2 and 3 stay apart, whatever their places are then.
-	gtopo search -q --exclude-device 1 --p2p 1-0,2-3 -o plan pcie-8gpu
+	gtopo search -q --islands --exclude-device 1 --p2p 1-0,2-3 -o plan \
+		pcie-8gpu
 	python3 - <<-'P'
 		import json
 		plan = json.load(open("plan"))
@@ -540,15 +543,15 @@ between several is in their files"
 @test "some pairs without access: what that costs is told, and where it is not" {
 	cd "$BATS_TEST_TMPDIR"
 	shut "$xml/dgx-1v.xml" 0-4 >some.xml
-	run_split gtopo search --algo ring -o plan some.xml
+	run_split gtopo search --algo ring --islands -o plan some.xml
 	want 0 "gtopo search: 1 of 28 pairs of GPUs have no peer access, and \
 engines then send all through the host's memory: that leaves 6 of these 86 GB/s \
-busbw, for which --p2p off plans"
+busbw, for which a search without --islands plans"
 	gtopo search -q --algo ring --p2p off some.xml | grep -q '"value": "6"'
 	gtopo predict plan | grep -q '6 of 8 ranks have no hop there, and times'
 	# Each of all four lacks access to another one.
 	shut "$xml/workstation-4gpu.xml" 0-1,2-3 >each.xml
-	gtopo search -q --coll alltoall -o plan each.xml
+	gtopo search -q --islands --coll alltoall -o plan each.xml
 	gtopo predict plan | grep -q "GB/s busbw count on access that others have"
 	# Nothing is said of GPUs that all reach each other, or that all do not.
 	run_split gtopo search --gpus 0-3 -o plan some.xml
@@ -556,6 +559,33 @@ busbw, for which --p2p off plans"
 	run_split gtopo search --p2p off -o plan some.xml
 	want 0 ""
 	[ "$(gtopo predict plan | grep -c 'peer access')" -eq 0 ]
+}
+
+@test "some pairs without access: it is planned for what engines do" {
+	local at=$xml/dgx-h100.xml
+	cd "$BATS_TEST_TMPDIR"
+	gtopo search -q --p2p off -o off "$at"
+	run_split gtopo search --p2p 0-4 -o plan "$at"
+	want 0 "gtopo search: 1 of 28 pairs of GPUs have no peer access, and \
+engines then send all through the host's memory: so does this plan, at 38.5 GB/s \
+busbw; --islands uses what access there is"
+	cmp plan off
+	shut "$at" 0-4 >shut.xml
+	gtopo verify --topology shut.xml plan
+	gtopo run --device host --plan plan -b 64K -e 1M -f 16 -n 2 -w 0 |
+		grep -q 'values : 0 OK'
+	# Whom no pair that is apart belongs to have all of their access.
+	run_split gtopo search --gpus 0-3 -o few shut.xml
+	want 0 ""
+	[ "$(grep -c '"shm"' few)" -eq 0 ]
+	# Planned with what access there is it takes twice as long and more.
+	gtopo search -q --islands -o islands shut.xml
+	grep -q '"peer"' islands
+	ways -b 256K -e 16M -f 4 --topology shut.xml islands >long
+	ways -b 256K -e 16M -f 4 --topology shut.xml plan | paste - long |
+		awk '$7 < 2 * $2 { exit 1 } END { exit NR != 4 }'
+	run_split gtopo search --job none --islands "$at"
+	[ "$status" -eq 2 ]
 }
 
 # ways OPTION...: size, time, algorithm, protocol and source of each row.
@@ -661,7 +691,11 @@ several nodes gtopo search --p2p makes a plan that tells"
 	want 1 "gtopo verify: plan: links[22]: 'CPU/0>MEM/0' is for GPUs \
 without peer access, and those of '$xml/pcie-8gpu.xml' have it; if the search \
 had --p2p, give it here as well"
-	run_split gtopo verify --topology pcie-8gpu --p2p 0-1 plan
+	# Where one pair is apart engines have no access at all.
+	gtopo verify --topology pcie-8gpu --p2p 0-1 plan
+	gtopo search -q --islands --algo ring --p2p 0-1,0-2 -o some pcie-8gpu
+	gtopo verify --topology pcie-8gpu --p2p 0-1,0-2 some
+	run_split gtopo verify --topology pcie-8gpu --p2p 0-1 some
 	[ "$status" -eq 1 ]
 	[[ $err == *": the GPUs of ranks "*" have peer access in the \
 topology, the plan has their hop through the host's memory" ]]

@@ -103,6 +103,7 @@ static int gt_replan_on(struct gt_topo *topo, const struct gt_plan *plan,
 		.invariant = invariant,
 		.rates = rates,
 		.gpus = gpus,
+		.as_engines = 1,
 		.budget = &budget,
 	};
 	struct gt_planner *planner;

@@ -44,12 +44,21 @@ static double gt_mixed_value(const struct gt_planner_request *request,
 
 void gt_search_tell_mixed(const struct gt_cmd_args *args,
 			  const struct gt_planner_request *request,
-			  const struct gt_plan *plan, struct gt_topo *topo)
+			  const struct gt_planner_result *result,
+			  struct gt_topo *topo)
 {
+	const struct gt_plan *plan = result->plan;
 	uint32_t pairs = plan->nranks * (plan->nranks - 1) / 2;
 	uint32_t lack = gt_apart_pairs(topo, plan);
 	double value = gt_plan_busbw(plan, plan->proof.value), left;
 
+	if (result->apart)
+		gt_cmd_warn(args,
+			    "%u of %u pairs of GPUs have no peer access, and "
+			    "engines then send all through the host's memory: "
+			    "so does this plan, at %g GB/s busbw; --islands "
+			    "uses what access there is",
+			    result->apart, pairs, value);
 	if (!lack || lack == pairs)
 		return;
 	left = gt_mixed_value(request, topo);
@@ -58,12 +67,12 @@ void gt_search_tell_mixed(const struct gt_cmd_args *args,
 			    "%u of %u pairs of GPUs have no peer access, and "
 			    "engines then send all through the host's memory: "
 			    "that leaves %g of these %g GB/s busbw, for which "
-			    "--p2p off plans",
+			    "a search without --islands plans",
 			    lack, pairs, left, value);
 	else
 		gt_cmd_warn(args,
 			    "%u of %u pairs of GPUs have no peer access, and "
 			    "engines then send all through the host's memory; "
-			    "--p2p off plans for that",
+			    "a search without --islands plans for that",
 			    lack, pairs);
 }

@@ -5,12 +5,14 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "cli/common/apart.h"
 #include "plan/check/fault.h"
 #include "plan/ir/cluster.h"
 #include "plan/ir/plan.h"
 #include "topo/cluster/cluster.h"
 #include "topo/graph/edit.h"
 #include "topo/graph/name.h"
+#include "topo/graph/part.h"
 #include "topo/graph/path.h"
 #include "topo/graph/topo.h"
 
@@ -368,6 +370,17 @@ static int find_node(struct comparison *m,
 	return rc;
 }
 
+/*
+ * Did the search have all go through the host's memory, as engines do, since
+ * only some of the plan's GPUs reach each other?
+ */
+static int is_as_engines(const struct comparison *m)
+{
+	return !m->plan->cluster && gt_plan_is_staged(m->plan) &&
+	       !gt_plan_is_mixed(m->plan) &&
+	       gt_apart_pairs(m->topo, m->plan) > 0;
+}
+
 static int compare_source(struct comparison *m,
 			  const struct gt_verify_machine *machine,
 			  struct source *source, struct gt_err *err)
@@ -375,6 +388,8 @@ static int compare_source(struct comparison *m,
 	struct gt_paths *paths = NULL;
 	int rc = find_node(m, machine, source, err);
 
+	if (!rc && source->topo && is_as_engines(m))
+		rc = gt_topo_part_gpus(source->topo, "off", err);
 	if (!rc)
 		rc = gt_paths_new(m->topo, &paths, err);
 	m->paths = paths;
