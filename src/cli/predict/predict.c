@@ -48,7 +48,22 @@ static void gt_predict_mixed(const struct gt_predict *p)
 			      gt_plan_busbw(p->plan, p->plan->proof.value));
 }
 
-static void gt_predict_begin(struct gt_predict *p)
+/* Say what another machine than the plan's own makes of it. */
+static void gt_predict_apart(const struct gt_prediction *ask,
+			     struct gt_buf *out)
+{
+	uint32_t n = ask->plan->nranks;
+
+	if (ask->apart)
+		gt_buf_printf(out,
+			      "# %" PRIu32 " of %" PRIu32 " pairs of GPUs have "
+			      "no peer access on %s, so all goes through the "
+			      "host's memory\n",
+			      ask->apart, n * (n - 1) / 2, ask->machine);
+}
+
+static void gt_predict_begin(const struct gt_prediction *ask,
+			     struct gt_predict *p)
 {
 	if (p->json) {
 		gt_json_begin(&p->writer, p->out);
@@ -60,6 +75,7 @@ static void gt_predict_begin(struct gt_predict *p)
 	gt_buf_printf(p->out, "# prediction for %s of %" PRIu32 " rank%s\n",
 		      gt_coll_name(p->coll), p->plan->nranks,
 		      gt_plural(p->plan->nranks));
+	gt_predict_apart(ask, p->out);
 	gt_predict_mixed(p);
 	gt_buf_printf(p->out,
 		      "#%12s %13s %8s %7s %6s %9s %8s %8s %8s %8s %8s  %s\n",
@@ -173,7 +189,7 @@ int gt_predict(const struct gt_prediction *ask, struct gt_buf *out,
 		return rc;
 	if (ask->params)
 		rc = gt_cost_read(ask->params, model, err);
-	gt_predict_begin(&p);
+	gt_predict_begin(ask, &p);
 	if (!rc)
 		rc = gt_predict_rows(ask, model, &p, err);
 	if (p.json) {

@@ -22,6 +22,9 @@ struct gt_prediction {
 	 * with one, times that the plan has measured are not told.
 	 */
 	const char *params;
+	/* The machine by which the plan was staged (staged.h), or NULL. */
+	const char *machine;
+	uint32_t apart; /* pairs that lack access there */
 	int json;
 };
 

@@ -102,6 +102,20 @@ void streams_await(struct stream *stream, const uint32_t *event)
 	streams_put(stream, AWAIT)->mark = *event;
 }
 
+cudaError_t streams_event_record(cudaEvent_t event, cudaStream_t on)
+{
+	streams_record((struct stream *)on, (uint32_t *)event);
+	return cudaSuccess;
+}
+
+cudaError_t streams_event_await(cudaStream_t on, cudaEvent_t event,
+				unsigned int flags)
+{
+	assert_int_equal(flags, 0);
+	streams_await((struct stream *)on, (uint32_t *)event);
+	return cudaSuccess;
+}
+
 void streams_next(void)
 {
 	uint32_t meetings = streams.meetings[0];

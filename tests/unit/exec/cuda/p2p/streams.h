@@ -15,6 +15,8 @@
 #ifndef GT_TESTS_UNIT_EXEC_CUDA_P2P_STREAMS_H
 #define GT_TESTS_UNIT_EXEC_CUDA_P2P_STREAMS_H
 
+#include <cuda_runtime_api.h>
+
 #include "exec/cuda/p2p/detour_slots.h"
 
 /*
@@ -91,6 +93,11 @@ struct command *streams_put(struct stream *stream, enum kind kind);
 /* An event of CUDA's, here a number, is recorded on a stream, and awaited. */
 void streams_record(struct stream *stream, uint32_t *event);
 void streams_await(struct stream *stream, const uint32_t *event);
+
+/* They stand for cudaEventRecord() and cudaStreamWaitEvent(). */
+cudaError_t streams_event_record(cudaEvent_t event, cudaStream_t on);
+cudaError_t streams_event_await(cudaStream_t on, cudaEvent_t event,
+				unsigned int flags);
 
 /* An operation is put on all ranks' streams. */
 void streams_next(void);
