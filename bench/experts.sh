@@ -1,6 +1,7 @@
 #!/bin/bash
 # All-to-alls of layers of experts between hosts whose cards are slow, planned
-# anew each time beside straight from rank to rank: experts.sh prints a table.
+# anew each time beside straight from rank to rank: experts.sh prints a table,
+# with straight beside straight, which says how much is chance.
 # GTOPO is the program, EXPERTS is bench/experts; root, for network namespaces.
 #
 # A rank is a process with a card of its own in a namespace of its own; a switch
@@ -13,6 +14,7 @@ experts=${EXPERTS:?bench/experts}
 mbits=${MBITS:-100}
 bytes=${BYTES:-4194304}
 matrices=${MATRICES:-9}
+turns=${TURNS:-3}
 dir=$(mktemp -d)
 net=gtx$$
 port=7400
@@ -59,7 +61,7 @@ job() {
 	for ((i = n - 1; i >= 0; i--)); do
 		GTOPO_HOSTID=host$((i / $2)) RANK=$i WORLD_SIZE=$n \
 			MASTER_PORT=$port ip netns exec "$net-$i" "$experts" \
-			"$dir/plan.json" "$3" "$bytes" "$matrices" &
+			"$dir/plan.json" "$3" "$bytes" "$matrices" "$turns" &
 		pids+=($!)
 	done
 	for i in "${pids[@]}"; do
@@ -69,7 +71,7 @@ job() {
 
 cards 8
 echo "# $mbits Mbit/s into and out of each card, $bytes bytes a rank," \
-	"$matrices matrices"
+	"$matrices matrices, the least of $turns turns"
 for shape in ${SHAPES:-2x4 4x2}; do
 	hosts=${shape%x*} each=${shape#*x}
 	"$gtopo" synth -o "$dir/node.xml" \
@@ -83,8 +85,9 @@ for shape in ${SHAPES:-2x4 4x2}; do
 	"$gtopo" search --coll alltoall -q -o "$dir/plan.json" \
 		"$dir/cluster.xml"
 	echo "# $hosts hosts of $each ranks: skew, straight ms, planned ms," \
-		"straight / planned: median, least, most"
-	for skew in ${SKEWS:-0 0.4 0.8 1.2 1.5}; do
+		"straight / planned: median, least, most;" \
+		"straight / straight: median, least, most"
+	for skew in ${SKEWS:-0 0.4 0.8 1.2 1.5} "host$each"; do
 		job "$hosts" "$each" "$skew"
 	done
 done
