@@ -34,8 +34,8 @@ struct gt_meshed_way {
 };
 
 struct gt_meshed {
-	uint32_t *
-		pair; /* [from * n + to] -> its first way; one more at the end */
+	/* [from * n + to] -> its first way, with one more at the end. */
+	uint32_t *pair;
 	struct gt_meshed_way *ways; /* a pair's first one is the straight one */
 	struct gt_meshed_load *loads;
 	uint32_t nways, nloads;
