@@ -96,8 +96,8 @@ static const struct gt_opt gt_search_opts[] = {
 	{GT_OPT_FLAG, 0, "json", NULL, SEARCH_AT(json),
 	 "with --job: report as JSON", 0, 0},
 	{GT_OPT_FLAG, 0, "by-node", NULL, SEARCH_AT(by_node),
-	 "with --job: by number ranks go to nodes in turn, as with mpirun "
-	 "--map-by node and srun -m cyclic",
+	 "with --job: by number ranks go to nodes in turn, as with srun -m "
+	 "cyclic",
 	 0, 0},
 	GT_OPT_END,
 };
