@@ -213,6 +213,10 @@ int gt_meshed_new(const struct gt_fabric *fabric, struct gt_arena *arena,
 				  "3 to %d GPUs with routes may pass on for "
 				  "each other where no switch joins them",
 				  GT_MESHED_MAX_RANKS);
+	for (uint32_t i = 0; i < fabric->nlinks; i++)
+		if (fabric->links[i].gbs.num <= 0)
+			return gt_err_set(err, GT_ENO, NULL,
+					  "a link carries nothing");
 	if (make_room(&k, arena))
 		return gt_err_nomem(err);
 	for (uint32_t i = 0; i < fabric->nranks; i++) {
