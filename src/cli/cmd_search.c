@@ -43,6 +43,7 @@ struct gt_search_opts {
 	int islands, explain;
 	int64_t nodes;
 	const char *job;
+	int by_node;
 	int json;
 };
 
@@ -96,6 +97,10 @@ static const struct gt_opt gt_search_opts[] = {
 	 0, 0},
 	{GT_OPT_FLAG, 0, "json", NULL, SEARCH_AT(json),
 	 "with --job: report as JSON", 0, 0},
+	{GT_OPT_FLAG, 0, "by-node", NULL, SEARCH_AT(by_node),
+	 "with --job: by number ranks go to nodes in turn, as with srun -m "
+	 "cyclic",
+	 0, 0},
 	GT_OPT_END,
 };
 
@@ -239,6 +244,7 @@ static int plan_job(const struct gt_cmd_args *args, struct gt_topo *topo,
 	const struct gt_search_opts *opts = args->opts;
 	struct gt_job_words words = {.json = opts->json,
 				     .explain = opts->explain,
+				     .by_node = opts->by_node,
 				     .budget_ns = opts->budget_ns};
 
 	if (opts->algo || opts->coll >= 0 || opts->gpus || opts->root ||
@@ -247,8 +253,8 @@ static int plan_job(const struct gt_cmd_args *args, struct gt_topo *topo,
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--job plans all collectives of its file; "
 				  "with it go --nodes, --rates, --budget, "
-				  "--explain, --json, --p2p, --exclude-link "
-				  "and --exclude-device");
+				  "--explain, --json, --by-node, --p2p, "
+				  "--exclude-link and --exclude-device");
 	if (words.json && words.explain)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--explain is for people; the JSON has all "
@@ -269,6 +275,9 @@ static int plan_for(const struct gt_cmd_args *args, struct gt_topo *topo,
 	if (opts->json)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--json is for --job; a plan is JSON anyway");
+	if (opts->by_node)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--by-node is for --job");
 	arena = gt_arena_new();
 	rc = arena ? plan_request(args, topo, cluster, arena, err)
 		   : gt_err_nomem(err);

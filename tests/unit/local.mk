@@ -64,6 +64,7 @@ unit_tests += \
 	%D%/search/pick/test_pick \
 	%D%/search/pick/test_several \
 	%D%/search/problem/test_flat_cluster \
+	%D%/search/rails/test_meshed \
 	%D%/search/rails/test_rails \
 	%D%/search/ring/test_relays \
 	%D%/search/ring/test_ring \

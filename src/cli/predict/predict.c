@@ -90,11 +90,10 @@ static void gt_predict_text(const struct gt_predict *p, uint64_t bytes,
 {
 	const struct gt_plan *plan = p->plan;
 	const struct gt_plan_select *row = &plan->select[cost->row];
-	uint32_t blocks = gt_coll_has_blocks(p->coll) ? plan->nranks : 1;
 	char link[GT_COST_LINK_MAX], extra[GT_USE_TEXT_MAX];
 
 	gt_buf_printf(p->out, " %12" PRIu64 " %13" PRIu64 " %8s %7s %6d", bytes,
-		      bytes / 4 / blocks, "float",
+		      gt_plan_block_count(plan, p->coll, bytes / 4), "float",
 		      gt_coll_goes_up(p->coll) ? "sum" : "none",
 		      gt_coll_is_rooted(p->coll) ? (int)plan->root : -1);
 	gt_buf_printf(p->out, " %9.*f %8.3f %8.3f %8s %8s %8s",
@@ -102,7 +101,7 @@ static void gt_predict_text(const struct gt_predict *p, uint64_t bytes,
 		      : cost->time_us < 10000 ? 1
 					      : 0,
 		      cost->time_us, algbw,
-		      algbw * gt_coll_busbw_factor(p->coll, plan->nranks),
+		      algbw * gt_plan_busbw_factor(plan, p->coll),
 		      gt_algo_name(row->algo), gt_protocol_name(row->protocol),
 		      cost->measured ? "measured" : "model");
 	if (cost->link != UINT32_MAX)
@@ -117,7 +116,7 @@ static void gt_predict_json(struct gt_predict *p, uint64_t bytes,
 {
 	const struct gt_plan *plan = p->plan;
 	const struct gt_plan_select *row = &plan->select[cost->row];
-	double factor = gt_coll_busbw_factor(p->coll, plan->nranks);
+	double factor = gt_plan_busbw_factor(plan, p->coll);
 	struct gt_json_writer *json = &p->writer;
 	char link[GT_COST_LINK_MAX];
 
@@ -181,10 +180,8 @@ int gt_predict(const struct gt_prediction *ask, struct gt_buf *out,
 			       .json = ask->json,
 			       .out = out};
 	struct gt_cost_model *model;
-	int rc = gt_plan_need_even(ask->plan, "gtopo predict", err);
+	int rc = gt_cost_new(ask->plan, ask->coll, &model, err);
 
-	if (!rc)
-		rc = gt_cost_new(ask->plan, ask->coll, &model, err);
 	if (rc)
 		return rc;
 	if (ask->params)
