@@ -430,8 +430,8 @@ static cudaError_t gt_lanes_move(const struct gt_lanes *lanes, uint32_t k)
 	if (!k)
 		rc = GT_LANES_PUT(lanes, k, gt_lanes_first);
 	/* Of sums that stay where they are nothing is fetched. */
-	if (rc == cudaSuccess && (k + 2 < lanes->number ||
-				  gt_coll_reduces(lanes->req->coll)))
+	if (rc == cudaSuccess &&
+	    (k + 2 < lanes->number || gt_coll_reduces(lanes->req->coll)))
 		rc = GT_LANES_PUT(lanes, k, gt_lanes_next);
 	else if (rc == cudaSuccess && k + 2 == lanes->number)
 		rc = GT_LANES_PUT(lanes, k, gt_lanes_last_two);

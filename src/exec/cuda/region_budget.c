@@ -1,3 +1,4 @@
+/* Counts by GPU, as a process may have ranks on several. */
 #include "exec/cuda/region_budget.h"
 
 #include <stdatomic.h>
