@@ -1,18 +1,21 @@
 #!/bin/bash
 # All-to-alls of layers of experts between hosts whose cards are slow, planned
-# anew each time beside straight from rank to rank: experts.sh prints a table.
+# anew each time beside straight from rank to rank: experts.sh prints a table,
+# with straight beside straight, which says how much is chance.
 # GTOPO is the program, EXPERTS is bench/experts; root, for network namespaces.
 #
 # A rank is a process with a card of its own in a namespace of its own; a switch
 # joins all, and MBITS (100) go into and out of each card.  Ranks of a host find
 # each other's memory.  BYTES (4 MiB) are a rank's for all, MATRICES (9) how
-# many are drawn for each of SKEWS.
+# many are drawn for each of SKEWS; "host" is where all ranks of one host get
+# most, and none could help.  Each goes TURNS (3) times; the quickest counts.
 set -euo pipefail
 gtopo=${GTOPO:?the program}
 experts=${EXPERTS:?bench/experts}
 mbits=${MBITS:-100}
 bytes=${BYTES:-4194304}
 matrices=${MATRICES:-9}
+turns=${TURNS:-3}
 dir=$(mktemp -d)
 net=gtx$$
 port=7400
@@ -59,7 +62,7 @@ job() {
 	for ((i = n - 1; i >= 0; i--)); do
 		GTOPO_HOSTID=host$((i / $2)) RANK=$i WORLD_SIZE=$n \
 			MASTER_PORT=$port ip netns exec "$net-$i" "$experts" \
-			"$dir/plan.json" "$3" "$bytes" "$matrices" &
+			"$dir/plan.json" "$3" "$bytes" "$matrices" "$turns" &
 		pids+=($!)
 	done
 	for i in "${pids[@]}"; do
@@ -69,7 +72,7 @@ job() {
 
 cards 8
 echo "# $mbits Mbit/s into and out of each card, $bytes bytes a rank," \
-	"$matrices matrices"
+	"$matrices matrices, the least of $turns turns"
 for shape in ${SHAPES:-2x4 4x2}; do
 	hosts=${shape%x*} each=${shape#*x}
 	"$gtopo" synth -o "$dir/node.xml" \
@@ -83,8 +86,9 @@ for shape in ${SHAPES:-2x4 4x2}; do
 	"$gtopo" search --coll alltoall -q -o "$dir/plan.json" \
 		"$dir/cluster.xml"
 	echo "# $hosts hosts of $each ranks: skew, straight ms, planned ms," \
-		"straight / planned: median, least, most"
-	for skew in ${SKEWS:-0 0.4 0.8 1.2 1.5}; do
-		job "$hosts" "$each" "$skew"
+		"straight / planned: median, least, most;" \
+		"straight / straight: median, least, most"
+	for skew in ${SKEWS:-0 0.4 0.8 1.2 1.5 host}; do
+		job "$hosts" "$each" "${skew/host/host$each}"
 	done
 done

@@ -1,7 +1,8 @@
 # Cases are files under tests/cases: adding one needs no line here.
 EXTRA_DIST += tests/cases tests/circles.py tests/driver.sh \
 	tests/folders.order tests/layers.order tests/multi tests/mutation \
-	tests/package tests/python tests/schedule.h tests/sums.h tests/tap.sh tests/vm
+	tests/package tests/python tests/schedule.h tests/sums.h tests/draw.h \
+	tests/tap.sh tests/vm
 TESTS =
 check_PROGRAMS =
 check_DATA =

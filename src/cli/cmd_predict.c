@@ -7,7 +7,9 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "cli/common/opt.h"
+#include "cli/common/p2p.h"
 #include "cli/predict/predict.h"
+#include "cli/predict/staged.h"
 #include "cli/run/parse.h"
 #include "plan/check/check.h"
 #include "plan/ir/plan.h"
@@ -20,6 +22,7 @@ struct gt_predict_opts {
 	int64_t factor;
 	const char *params;
 	int json;
+	struct gt_predict_machine machine;
 };
 
 static const struct gt_predict_opts gt_predict_defaults = {
@@ -44,17 +47,22 @@ static const struct gt_opt gt_predict_opts[] = {
 	{GT_OPT_TEXT, 0, "params", "FILE", GT_PREDICT_AT(params),
 	 "alpha, beta and gamma as bench/fit prints them", 0, 0},
 	{GT_OPT_FLAG, 0, "json", NULL, GT_PREDICT_AT(json), "write JSON", 0, 0},
+	{GT_OPT_TOPO, 0, "topology", "FILE", GT_PREDICT_AT(machine.path),
+	 "as on this machine, whose GPUs may lack peer access", 0, 0},
+	GT_OPT_P2P(struct gt_predict_opts, machine.p2p),
 	GT_OPT_END,
 };
 
-static int gt_predict_plan(const struct gt_cmd_args *args,
-			   const struct gt_plan *plan, struct gt_buf *out,
-			   struct gt_err *err)
+static int gt_predict_plan(const struct gt_cmd_args *args, struct gt_plan *plan,
+			   struct gt_buf *out, struct gt_err *err)
 {
 	const struct gt_predict_opts *opts = args->opts;
 	int coll = (int)plan->coll, rc = GT_OK;
+	uint32_t apart = 0;
 
-	if (opts->coll)
+	if (opts->machine.path)
+		rc = gt_predict_stage(&opts->machine, plan, &apart, err);
+	if (!rc && opts->coll)
 		rc = gt_run_parse_coll(opts->coll, &coll, err);
 	if (!rc && coll < 0)
 		rc = gt_err_set(err, GT_EINPUT, NULL,
@@ -68,6 +76,8 @@ static int gt_predict_plan(const struct gt_cmd_args *args,
 				.end_bytes = opts->end_bytes,
 				.factor = (uint64_t)opts->factor,
 				.params = opts->params,
+				.machine = opts->machine.path,
+				.apart = apart,
 				.json = opts->json},
 			out, err);
 	return rc ? rc : gt_file_write(args->out, out->text, out->len, err);
@@ -86,6 +96,11 @@ static int cmd_predict(const struct gt_cmd_args *args, struct gt_err *err)
 				  "-b '%" PRIu64 "' is larger than -e "
 				  "'%" PRIu64 "'",
 				  opts->begin_bytes, opts->end_bytes);
+	if (opts->machine.p2p && !opts->machine.path)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--p2p needs --topology: without access all "
+				  "goes through the host's memory, and how "
+				  "GPUs get there the machine's file tells");
 	rc = gt_run_parse_plan(args, opts->plan, &file, err);
 	if (!rc)
 		rc = gt_plan_read(file, &plan, err);

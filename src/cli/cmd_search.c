@@ -40,9 +40,10 @@ struct gt_search_opts {
 	int64_t trees_per_root;
 	const char *exclude_link, *exclude_device, *p2p;
 	int64_t budget_ns;
-	int explain;
+	int islands, explain;
 	int64_t nodes;
 	const char *job;
+	int by_node;
 	int json;
 };
 
@@ -81,6 +82,8 @@ static const struct gt_opt gt_search_opts[] = {
 	{GT_OPT_TEXT, 0, "exclude-device", "LIST", SEARCH_AT(exclude_device),
 	 "do without these devices: GPU6-7,mlx5_0,CPU1", 0, 0},
 	GT_OPT_P2P(struct gt_search_opts, p2p),
+	{GT_OPT_FLAG, 0, "islands", NULL, SEARCH_AT(islands),
+	 "use access that only some GPUs have, as engines do not", 0, 0},
 	{GT_OPT_TIME, 0, "budget", "TIME", SEARCH_AT(budget_ns),
 	 "stop after this time with the best found, and its gap", 0, 0},
 	{GT_OPT_FLAG, 0, "explain", NULL, SEARCH_AT(explain),
@@ -94,6 +97,10 @@ static const struct gt_opt gt_search_opts[] = {
 	 0, 0},
 	{GT_OPT_FLAG, 0, "json", NULL, SEARCH_AT(json),
 	 "with --job: report as JSON", 0, 0},
+	{GT_OPT_FLAG, 0, "by-node", NULL, SEARCH_AT(by_node),
+	 "with --job: by number ranks go to nodes in turn, as with srun -m "
+	 "cyclic",
+	 0, 0},
 	GT_OPT_END,
 };
 
@@ -201,6 +208,7 @@ static int plan_request(const struct gt_cmd_args *args, struct gt_topo *topo,
 		.equal = opts->equal,
 		.invariant = opts->invariant,
 		.explain = opts->explain,
+		.as_engines = !opts->islands,
 		.budget = &budget,
 	};
 	struct gt_progress progress;
@@ -223,8 +231,8 @@ static int plan_request(const struct gt_cmd_args *args, struct gt_topo *topo,
 	if (!rc)
 		rc = report_plan(args, planner, err);
 	if (!rc && !cluster && !args->quiet)
-		gt_search_tell_mixed(args, &request,
-				     gt_planner_result(planner)->plan, topo);
+		gt_search_tell_mixed(args, &request, gt_planner_result(planner),
+				     topo);
 	gt_planner_free(planner);
 	return rc;
 }
@@ -236,16 +244,17 @@ static int plan_job(const struct gt_cmd_args *args, struct gt_topo *topo,
 	const struct gt_search_opts *opts = args->opts;
 	struct gt_job_words words = {.json = opts->json,
 				     .explain = opts->explain,
+				     .by_node = opts->by_node,
 				     .budget_ns = opts->budget_ns};
 
 	if (opts->algo || opts->coll >= 0 || opts->gpus || opts->root ||
 	    opts->demand || opts->max_channels || opts->equal ||
-	    opts->trees_per_root || opts->invariant)
+	    opts->trees_per_root || opts->invariant || opts->islands)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--job plans all collectives of its file; "
 				  "with it go --nodes, --rates, --budget, "
-				  "--explain, --json, --p2p, --exclude-link "
-				  "and --exclude-device");
+				  "--explain, --json, --by-node, --p2p, "
+				  "--exclude-link and --exclude-device");
 	if (words.json && words.explain)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--explain is for people; the JSON has all "
@@ -266,6 +275,9 @@ static int plan_for(const struct gt_cmd_args *args, struct gt_topo *topo,
 	if (opts->json)
 		return gt_err_set(err, GT_EINPUT, NULL,
 				  "--json is for --job; a plan is JSON anyway");
+	if (opts->by_node)
+		return gt_err_set(err, GT_EINPUT, NULL,
+				  "--by-node is for --job");
 	arena = gt_arena_new();
 	rc = arena ? plan_request(args, topo, cluster, arena, err)
 		   : gt_err_nomem(err);

@@ -217,7 +217,9 @@ struct gt_async_ops {
 	 * request before it needed is allocated and loaded, which may wait for
 	 * what runs on the GPUs.  Requests must begin on all streams in the
 	 * order of their calls.  After a failure everything enqueued ends by
-	 * itself and nothing more may be enqueued.
+	 * itself and nothing more may be enqueued; but for GT_ENO: all of it
+	 * went into captures of which one was invalidated, and nothing is left
+	 * of it.
 	 */
 	int (*enqueue)(struct gt_engine *engine,
 		       const struct gt_exec_request *reqs, uint32_t n,

@@ -156,8 +156,11 @@ static int gt_launch_enqueue(struct gtopo_comm *comm, uint32_t n, int *refused,
 		comm->taken = *req;
 		comm->has_taken = !rc;
 	}
-	return rc ? rc
-		  : comm->ops->async->enqueue(comm->engine, comm->reqs, n, err);
+	if (rc)
+		return rc;
+	rc = comm->ops->async->enqueue(comm->engine, comm->reqs, n, err);
+	*refused = rc == GT_ENO;
+	return rc;
 }
 
 /*
@@ -249,8 +252,12 @@ static int gt_launch_batch(struct gtopo_comm *comm)
 		call->batch->messages, call->batch->n, &err);
 	pthread_mutex_lock(&comm->mutex);
 	gt_launch_give(comm);
-	if (rc)
+	if (rc == GT_ENO) {
+		comm->refusal = err;
+		me->not_done = GTOPO_EINPUT;
+	} else if (rc) {
 		gt_comm_fail(comm, rc, &err);
+	}
 	gt_queue_pop(&me->called);
 	me->nbatches_done++;
 	pthread_cond_broadcast(&comm->changed);

@@ -36,21 +36,39 @@ struct gt_relays {
 	uint64_t *counts, *bytes;
 	enum gt_dtype dtype;
 	int has_last;
-	uint32_t rounds; /* 0: straight is as fast */
+	enum gt_cost_hop hop; /* what a part goes over, each time */
+	uint32_t rounds;      /* 0: straight is as fast */
 };
 
 /* ---- where -------------------------------------------------------------- */
 
-/* Are the plan's nodes the hosts, as far as this process's ranks know? */
+static int is_of_one_node(const struct gtopo_comm *comm,
+			  const struct gt_rails *rails, uint32_t a, uint32_t b)
+{
+	const struct gt_plan_rank *ranks = comm->plan->ranks;
+
+	return rails->meshed ? !strcmp(ranks[a].node, ranks[b].node)
+			     : rails->node[a] == rails->node[b];
+}
+
+/*
+ * Are the plan's nodes the hosts, as far as this process's ranks know?  One
+ * host's ranks copy, and do not go over what links its GPUs.
+ */
 static int has_own_hosts(const struct gtopo_comm *comm,
 			 const struct gt_rails *rails)
 {
+	int several = 0;
+
 	for (uint32_t r = comm->first; r < comm->end; r++)
-		for (uint32_t k = 0; k < comm->nranks; k++)
-			if (gt_remote_is_here(comm, k) !=
-			    (rails->node[r] == rails->node[k]))
+		for (uint32_t k = 0; k < comm->nranks; k++) {
+			int together = is_of_one_node(comm, rails, r, k);
+
+			several |= !together;
+			if (gt_remote_is_here(comm, k) != together)
 				return 0;
-	return 1;
+		}
+	return several;
 }
 
 /* Do all processes find that they may not?  rails is NULL where none are. */
@@ -62,6 +80,17 @@ static int ask_all(const struct gtopo_comm *comm, const struct gt_rails *rails,
 	*refuses = !rails ||
 		   (!believes && (!comm->world || !has_own_hosts(comm, rails)));
 	return comm->world ? gt_world_max(comm->world, refuses, err) : GT_OK;
+}
+
+/* Over the network, where the plan is of several nodes. */
+static enum gt_cost_hop worst_hop(const struct gtopo_comm *comm)
+{
+	const struct gt_plan_rank *ranks = comm->plan->ranks;
+
+	for (uint32_t i = 1; i < comm->plan->nranks; i++)
+		if (strcmp(ranks[i].node, ranks[0].node) != 0)
+			return GT_COST_HOP_NET;
+	return GT_COST_HOP_NVL;
 }
 
 void gt_relays_free(struct gt_relays *relays)
@@ -113,6 +142,8 @@ int gt_relays_new(const struct gtopo_comm *comm, struct gt_relays **relays,
 	if (!rc && !refuses) {
 		*relays = make_room(arena, rails);
 		rc = *relays ? GT_OK : gt_err_nomem(err);
+		if (*relays)
+			(*relays)->hop = worst_hop(comm);
 	}
 	if (!*relays)
 		gt_arena_free(arena);
@@ -121,41 +152,62 @@ int gt_relays_new(const struct gtopo_comm *comm, struct gt_relays **relays,
 
 /* ---- whether ------------------------------------------------------------ */
 
+struct passed_on {
+	double largest;                /* part, in bytes */
+	double by[GT_RAILS_MAX_RANKS]; /* rank -> bytes of others */
+};
+
+static void measure_pair(const struct gt_relays *relays, uint32_t from,
+			 uint32_t to, struct passed_on *p)
+{
+	const struct gt_rails *m = relays->rails;
+	const struct gt_rails_schedule *s = relays->schedule;
+	uint32_t pair = from * m->n + to;
+	const uint8_t *share = &s->share[pair * m->nrails];
+	const uint32_t *out = &m->relay[m->node[from] * m->nrails];
+	const uint32_t *in = &m->relay[m->node[to] * m->nrails];
+	double part = (double)relays->bytes[pair] / s->parts;
+
+	for (uint32_t r = 0; r < m->nrails; r++) {
+		double bytes = part * share[r];
+
+		if (!share[r])
+			continue;
+		if (bytes > p->largest)
+			p->largest = bytes;
+		if (out[r] != from && out[r] != to)
+			p->by[out[r]] += bytes;
+		if (in[r] != to && in[r] != out[r] && in[r] != from)
+			p->by[in[r]] += bytes;
+	}
+}
+
 /* The largest part, and the most that a rank passes on, in bytes. */
 static void measure_parts(const struct gt_relays *relays, double *largest,
 			  double *passed_on)
 {
-	const struct gt_rails *m = relays->rails;
-	const struct gt_rails_schedule *s = relays->schedule;
-	double by[GT_RAILS_MAX_RANKS] = {0};
-	uint32_t ranks[GT_RAILS_MAX_HOPS + 1];
+	uint32_t n = relays->rails->n;
+	struct passed_on p = {0};
 
-	*largest = *passed_on = 0;
-	for (uint32_t i = 0; i < m->n * m->n; i++)
-		for (uint32_t r = 0; r < m->nrails; r++) {
-			double bytes = (double)relays->bytes[i] *
-				       s->share[i * m->nrails + r] / s->parts;
-			uint32_t hops;
-
-			if (bytes <= 0)
-				continue;
-			if (bytes > *largest)
-				*largest = bytes;
-			hops = gt_rails_path(m, i / m->n, i % m->n, r, ranks);
-			for (uint32_t h = 1; h < hops; h++)
-				by[ranks[h]] += bytes;
-		}
-	for (uint32_t i = 0; i < m->n; i++)
-		if (by[i] > *passed_on)
-			*passed_on = by[i];
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t k = 0; k < n; k++)
+			if (relays->bytes[i * n + k])
+				measure_pair(relays, i, k, &p);
+	*largest = p.largest;
+	*passed_on = 0;
+	for (uint32_t i = 0; i < n; i++)
+		if (p.by[i] > *passed_on)
+			*passed_on = p.by[i];
 }
 
-/* How long the links to switches are full, at most. */
+/* How long a part's first and last hop may take besides, of all parts. */
 static double switch_ns(const struct gt_relays *relays)
 {
 	const struct gt_rails_schedule *s = relays->schedule;
 	double most = 0;
 
+	if (relays->rails->meshed)
+		return s->ns;
 	for (uint32_t i = 0; i < 2 * relays->rails->n; i++)
 		if (s->full[i] > most)
 			most = s->full[i];
@@ -184,10 +236,10 @@ static int pays(const struct gt_relays *relays, double direct_ns,
 		uint32_t rounds)
 {
 	struct gt_cost_params cost = gt_cost_default(GT_PROTOCOL_SIMPLE);
-	double hop_ns = cost.hop_us[GT_COST_HOP_NET] * 1e3;
-	double ns = relays->schedule->ns +
-		    (GT_RAILS_MAX_HOPS - 1) * switch_ns(relays) / rounds +
-		    (rounds + GT_RAILS_MAX_HOPS - 1) * hop_ns;
+	double hop_ns = cost.hop_us[relays->hop] * 1e3;
+	uint32_t more = relays->rails->meshed ? 1 : GT_RAILS_MAX_HOPS - 1;
+	double ns = relays->schedule->ns + more * switch_ns(relays) / rounds +
+		    (rounds + more) * hop_ns;
 
 	return ns * margin < direct_ns + hop_ns;
 }

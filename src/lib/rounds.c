@@ -119,7 +119,8 @@ static int add_block(struct reroute *r, uint32_t from, uint32_t to)
 	uint32_t node = m->node[r->rank], cum = 0;
 	int is_end = from == r->rank || to == r->rank, rc = GTOPO_OK;
 
-	if (!count || (m->node[from] != node && m->node[to] != node))
+	if (!count ||
+	    (!m->meshed && m->node[from] != node && m->node[to] != node))
 		return GTOPO_OK;
 	if (m->node[from] == m->node[to])
 		return add_path(r, 0, count, ranks, 1);

@@ -172,6 +172,7 @@ static int make_request(struct search *s, struct gt_err *err)
 		s->budget.deadline_ns =
 			gt_clock_ns() + config->budget_ms * 1000000;
 	request->budget = &s->budget;
+	request->as_engines = 1;
 	return config->demand ? read_demand(s, err) : GT_OK;
 }
 
@@ -215,6 +216,11 @@ static int search_prepared(struct search *s, struct gt_buf *out,
 			       "with what all have");
 	if (!rc && gt_planner_result(planner)->unlike)
 		gt_answer_warn(s->answer, gt_planner_result(planner)->unlike);
+	if (!rc && gt_planner_result(planner)->apart)
+		gt_answer_warn(s->answer,
+			       "some GPUs have no peer access: planned as if "
+			       "none had, since all goes through the host's "
+			       "memory then");
 	if (!rc)
 		rc = gt_plan_print(gt_planner_result(planner)->plan, out, err);
 	gt_planner_free(planner);

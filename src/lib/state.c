@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "base/clock.h"
+
 int gt_comm_code(int rc)
 {
 	return rc == GT_ENO ? GTOPO_EINPUT : rc;
@@ -113,8 +115,7 @@ int gt_comm_is_done(const struct gtopo_comm *comm, int rank)
 
 int gt_comm_sleep(struct gtopo_comm *comm, int64_t until_ns)
 {
-	const struct timespec until = {.tv_sec = until_ns / 1000000000,
-				       .tv_nsec = until_ns % 1000000000};
+	const struct timespec until = gt_clock_timespec(until_ns);
 
 	return pthread_cond_timedwait(&comm->changed, &comm->mutex, &until) ==
 	       ETIMEDOUT;

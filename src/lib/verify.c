@@ -91,10 +91,8 @@ static int price(const struct gt_plan *plan, enum gt_coll coll,
 {
 	struct gt_cost_model *model = NULL;
 	struct gt_cost cost;
-	int rc = gt_plan_need_even(plan, "gtopo_predict()", err);
+	int rc = gt_cost_new(plan, coll, &model, err);
 
-	if (!rc)
-		rc = gt_cost_new(plan, coll, &model, err);
 	for (size_t i = 0; i < prices->n && !rc; i++) {
 		rc = gt_cost_expect(model, prices->bytes[i], &cost, err);
 		if (!rc)

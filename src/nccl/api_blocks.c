@@ -138,8 +138,10 @@ GT_NCCL_API(gt_nccl_result, ncclGather, const void *in, void *out, size_t count,
 	    gt_nccl_stream stream)
 {
 	if (root < 0)
-		return gt_say_error(GT_NCCL_INVALID_ARGUMENT,
-				    "ncclGather: root '%d'", root);
+		return gt_group_refuse_call(
+			gt_say_error(GT_NCCL_INVALID_ARGUMENT,
+				     "ncclGather: root '%d'", root),
+			"ncclGather");
 	return gt_blocks_call(GT_BLOCKS("ncclGather", .root = root), comm);
 }
 
@@ -148,8 +150,10 @@ GT_NCCL_API(gt_nccl_result, ncclScatter, const void *in, void *out,
 	    gt_nccl_stream stream)
 {
 	if (root < 0)
-		return gt_say_error(GT_NCCL_INVALID_ARGUMENT,
-				    "ncclScatter: root '%d'", root);
+		return gt_group_refuse_call(
+			gt_say_error(GT_NCCL_INVALID_ARGUMENT,
+				     "ncclScatter: root '%d'", root),
+			"ncclScatter");
 	return gt_blocks_call(
 		GT_BLOCKS("ncclScatter", .root = root, .root_sends = 1), comm);
 }

@@ -91,9 +91,6 @@ static gt_nccl_result gt_api_make(gt_nccl_comm *comm, int size,
 	if (gt_config_read(client, &config, &err))
 		return gt_say_error(GT_NCCL_INVALID_ARGUMENT, "%s: %s", call,
 				    err.text);
-	if (config.blocking == GT_NCCL_UNDEFINED)
-		config.blocking = !getenv("NCCL_COMM_BLOCKING") ||
-				  atoi(getenv("NCCL_COMM_BLOCKING"));
 	rc = gt_api_find_device(&start, call);
 	return rc ? rc : gt_api_add_make(&start, id, comm, call);
 }
@@ -132,11 +129,14 @@ GT_NCCL_API(gt_nccl_result, ncclCommInitRankConfig, gt_nccl_comm *comm,
 GT_NCCL_API(gt_nccl_result, ncclCommInitRankScalable, gt_nccl_comm *comm,
 	    int size, int rank, int nids, gt_nccl_id *ids, void *config)
 {
+	static const char call[] = "ncclCommInitRankScalable";
+
 	if (!ids || nids < 1 || nids > size)
-		return gt_say_error(GT_NCCL_INVALID_ARGUMENT,
-				    "ncclCommInitRankScalable: %d ids for %d "
-				    "ranks",
-				    nids, size);
+		return gt_group_refuse_call(
+			gt_say_error(GT_NCCL_INVALID_ARGUMENT,
+				     "%s: %d ids for %d ranks", call, nids,
+				     size),
+			call);
 	return gt_api_init(comm, size, ids, rank, config);
 }
 
@@ -400,7 +400,7 @@ static gt_nccl_result gt_api_grow(struct gt_face *parent, int size,
 }
 
 /* Where it has failed, those that were invited wait in vain. */
-static gt_nccl_result gt_api_get_growing(gt_nccl_comm comm, int size,
+static gt_nccl_result gt_api_get_growing(gt_nccl_comm comm,
 					 struct gt_face **parent)
 {
 	static const char call[] = "ncclCommGrow";
@@ -410,7 +410,7 @@ static gt_nccl_result gt_api_get_growing(gt_nccl_comm comm, int size,
 	if (!rc || gt_face_get(comm, call, parent))
 		return rc;
 	snprintf(why, sizeof(why), "%s", gt_say_last());
-	gt_face_withdraw(*parent, (uint32_t)size, why);
+	gt_face_withdraw(*parent, why);
 	gt_face_put(*parent);
 	return gt_say_error(rc, "%s", why);
 }
@@ -434,7 +434,7 @@ GT_NCCL_API(gt_nccl_result, ncclCommGrow, gt_nccl_comm comm, int size,
 				    "comes as rank -1, and who has none with "
 				    "an id",
 				    call, rank, made ? "" : ", newcomm is NULL")
-		     : gt_api_get_growing(comm, size, &parent);
+		     : gt_api_get_growing(comm, &parent);
 	if (!rc)
 		rc = gt_api_grow(parent, size, made, config);
 	return gt_group_return(rc, call);

@@ -101,9 +101,13 @@ GT_NCCL_API(gt_nccl_result, ncclMemAlloc, void **memory, size_t bytes)
 	const struct gt_cuda *cuda = gt_cuda_table();
 	int rc;
 
-	if (!memory || !bytes)
+	if (!memory)
 		return gt_say_error(GT_NCCL_INVALID_ARGUMENT,
-				    "ncclMemAlloc: %zu bytes", bytes);
+				    "ncclMemAlloc: there is no place for the "
+				    "address");
+	*memory = NULL;
+	if (!bytes)
+		return GT_NCCL_SUCCESS;
 	if (!cuda)
 		return gt_say_error(GT_NCCL_INVALID_USAGE,
 				    "ncclMemAlloc: gtopo was built without "

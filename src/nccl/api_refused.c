@@ -4,14 +4,18 @@
  * put them where callees leave them alone.
  */
 #include "nccl/abi.h"
+
+#include "nccl/group.h"
 #include "nccl/say.h"
 
 #define GT_REFUSED(name, what)                                                 \
 	GT_NCCL_API(gt_nccl_result, name, void)                                \
 	{                                                                      \
-		return gt_say_error(GT_NCCL_INVALID_USAGE,                     \
-				    "%s: gtopo does not have %s", #name,       \
-				    what);                                     \
+		return gt_group_refuse_call(                                   \
+			gt_say_error(GT_NCCL_INVALID_USAGE,                    \
+				     "%s: gtopo does not have %s", #name,      \
+				     what),                                    \
+			#name);                                                \
 	}
 
 #include "nccl/refused.def"

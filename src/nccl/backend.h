@@ -62,7 +62,8 @@ struct gt_backend {
 
 	/*
 	 * Put operations that start together on the stream, and return.  What
-	 * fails later shows in state().
+	 * fails later shows in state().  GT_ENO: the stream's capture was
+	 * invalidated meanwhile; nothing of them is left.
 	 */
 	int (*enqueue)(struct gt_backend_comm *comm,
 		       const struct gt_backend_op *ops, uint32_t n,

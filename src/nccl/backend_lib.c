@@ -269,6 +269,15 @@ static int gt_lib_call(struct gt_backend_comm *comm,
 			  comm->cuda->words(rc));
 }
 
+/* The capture was invalidated, and whatever it had of them is gone with it. */
+static int gt_lib_is_void(const struct gt_backend_comm *comm, void *stream)
+{
+	unsigned long long capture;
+
+	return !comm->cuda->stream_capture(stream, &capture) &&
+	       capture == GT_CUDA_INVALIDATED;
+}
+
 static int gt_lib_enqueue(struct gt_backend_comm *comm,
 			  const struct gt_backend_op *ops, uint32_t n,
 			  void *stream, struct gt_err *err)
@@ -283,6 +292,11 @@ static int gt_lib_enqueue(struct gt_backend_comm *comm,
 		return GT_OK;
 	if (gt_comm_verdict(comm->lib, &lost, err))
 		return rc;
+	if (gt_lib_is_void(comm, stream))
+		return gt_err_set(err, GT_ENO, NULL,
+				  "the stream's capture was invalidated "
+				  "meanwhile, by a call that CUDA forbids in "
+				  "it");
 	gt_lib_refuse(comm, rc);
 	return gt_err_set(err, rc, NULL, "an operation was refused: %s",
 			  comm->why);

@@ -5,6 +5,7 @@
  */
 #include "nccl/config.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -70,14 +71,21 @@ static int gt_config_take(const struct gt_config_field *field,
 	return GT_OK;
 }
 
-int gt_config_read(const void *client, struct gt_config *config,
-		   struct gt_err *err)
+/* As in NCCL, a variable comes before what the program says. */
+static void gt_config_heed(struct gt_config *config)
+{
+	const char *text = getenv("NCCL_COMM_BLOCKING");
+
+	if (text && (!strcmp(text, "0") || !strcmp(text, "1")))
+		config->blocking = *text - '0';
+}
+
+static int gt_config_take_all(const void *client, struct gt_config *config,
+			      struct gt_err *err)
 {
 	struct gt_config head;
 	int rc = GT_OK;
 
-	if (!client)
-		return GT_OK;
 	memcpy(&head.size, client, sizeof(head.size));
 	if (head.size < GT_CONFIG_LEAST_BYTES)
 		return gt_err_set(err, GT_EINPUT, NULL,
@@ -102,5 +110,14 @@ int gt_config_read(const void *client, struct gt_config *config,
 				"the configuration has min_ctas '%d' above "
 				"max_ctas '%d'",
 				config->min_ctas, config->max_ctas);
+	return rc;
+}
+
+int gt_config_read(const void *client, struct gt_config *config,
+		   struct gt_err *err)
+{
+	int rc = client ? gt_config_take_all(client, config, err) : GT_OK;
+
+	gt_config_heed(config);
 	return rc;
 }

@@ -21,7 +21,8 @@ struct gt_config {
 
 /*
  * Read what a client has, or NULL for nothing, over *config, which it inherits
- * from: fields it leaves open stay.  GT_EINPUT where it was not made by NCCL's
+ * from: fields it leaves open stay, and NCCL_COMM_BLOCKING goes before those
+ * that it sets.  GT_EINPUT where it was not made by NCCL's
  * initialiser, or has a number that makes no sense.
  */
 int gt_config_read(const void *client, struct gt_config *config,

@@ -16,6 +16,9 @@
 
 enum { GT_CUDA_BUS_ID_MAX = 32 };
 
+/* In the place of a capture's id: it was invalidated, and takes no more. */
+#define GT_CUDA_INVALIDATED (~0ULL)
+
 struct gt_cuda {
 	const char *name; /* for logs: "CUDA", "simulated CUDA" */
 	int on_host;      /* buffers are the host's memory */
@@ -31,6 +34,11 @@ struct gt_cuda {
 	/* 1: what was before it on the stream is not done yet. */
 	int (*event_pending)(void *event, int *pending);
 	int (*stream_wait)(void *stream, void *event);
+	/*
+	 * A number that no other stream has or will have, as handles are given
+	 * again; 0: it cannot be told.  The stream is in no capture.
+	 */
+	unsigned long long (*stream_id)(void *stream);
 	/* Which capture the stream is in; 0: none. */
 	int (*stream_capture)(void *stream, unsigned long long *id);
 	/*

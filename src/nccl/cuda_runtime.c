@@ -86,6 +86,29 @@ static cudaError_t gt_runtime_find_capture(void *stream,
 #endif
 }
 
+/*
+ * Drivers before 12.0 cannot tell, and leave an error to be asked for.  As with
+ * events, a capture of another thread should not notice.
+ */
+static unsigned long long gt_runtime_stream_id(void *stream)
+{
+	unsigned long long id = 0;
+
+#if CUDART_VERSION >= 12000
+	enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+
+	cudaThreadExchangeStreamCaptureMode(&mode);
+	if (cudaStreamGetId(stream, &id) != cudaSuccess) {
+		cudaGetLastError();
+		id = 0;
+	}
+	cudaThreadExchangeStreamCaptureMode(&mode);
+#else
+	(void)stream;
+#endif
+	return id;
+}
+
 /* The legacy stream is never captured, and must not be asked meanwhile. */
 static int gt_runtime_stream_capture(void *stream, unsigned long long *id)
 {
@@ -94,7 +117,10 @@ static int gt_runtime_stream_capture(void *stream, unsigned long long *id)
 
 	if (stream && stream != cudaStreamLegacy)
 		rc = gt_runtime_find_capture(stream, &at);
-	*id = at.status == cudaStreamCaptureStatusActive ? at.id : 0;
+	*id = at.status == cudaStreamCaptureStatusActive ? at.id
+	      : at.status == cudaStreamCaptureStatusInvalidated
+		      ? GT_CUDA_INVALIDATED
+		      : 0;
 	return (int)rc;
 }
 
@@ -168,6 +194,7 @@ const struct gt_cuda gt_cuda_runtime = {
 	.event_record = gt_runtime_event_record,
 	.event_pending = gt_runtime_event_pending,
 	.stream_wait = gt_runtime_stream_wait,
+	.stream_id = gt_runtime_stream_id,
 	.stream_capture = gt_runtime_stream_capture,
 	.graph_wait = gt_runtime_graph_wait,
 	.graph_record = gt_runtime_graph_record,

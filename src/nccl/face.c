@@ -149,21 +149,20 @@ int gt_face_take_invitation(struct gt_face *face,
 	return invitation->is_open;
 }
 
-void gt_face_withdraw(struct gt_face *face, uint32_t size, const char *why)
+void gt_face_withdraw(struct gt_face *face, const char *why)
 {
 	static const _Atomic int never = 0;
 	struct gt_face_invitation invitation;
 
 	if (gt_face_take_invitation(face, &invitation))
-		gt_uid_decline(&invitation.id, face->rank, size, &never, why);
+		gt_uid_decline(&invitation.id, face->rank, 0, &never, why);
 }
 
 static void *gt_face_close(void *arg)
 {
 	struct gt_face *face = arg;
 
-	/* Nobody has said how many are to come; it is one at least. */
-	gt_face_withdraw(face, face->size + 1, "it has ended its communicator");
+	gt_face_withdraw(face, "it has ended its communicator");
 	if (face->comm)
 		face->ops->close(face->comm,
 				 atomic_load(&face->orders[0].event));

@@ -40,7 +40,7 @@ struct gt_face_invitation {
 
 /* Where the last operation is that the next one has to follow. */
 struct gt_face_order {
-	void *stream;
+	unsigned long long stream; /* its id; 0: any, or none */
 	/*
 	 * Behind what was put there last, as the program may take its stream
 	 * away; NULL: nothing was.
@@ -145,7 +145,7 @@ int gt_face_take_invitation(struct gt_face *face,
 			    struct gt_face_invitation *invitation);
 
 /* Tell whom it has invited, if it has, that there will be no such ranks. */
-void gt_face_withdraw(struct gt_face *face, uint32_t size, const char *why);
+void gt_face_withdraw(struct gt_face *face, const char *why);
 
 /* Everything ends, done or not, also what is being made. */
 void gt_face_abort(struct gt_face *face);

@@ -390,6 +390,21 @@ static gt_nccl_result gt_group_add_up(gt_nccl_result one, gt_nccl_result other)
 	return other && (!one || one == GT_NCCL_IN_PROGRESS) ? other : one;
 }
 
+/* May they all be launched?  One alone is seen when it is. */
+static gt_nccl_result gt_group_may(struct gt_group_part *parts)
+{
+	int several = parts && (parts->next || parts->n > 1);
+
+	for (struct gt_group_part *part = parts; part; part = part->next) {
+		gt_group_part_do(part, gt_launch_may);
+		if (!part->result && several)
+			gt_group_part_do(part, gt_launch_may_on);
+		if (part->result)
+			return part->result;
+	}
+	return GT_NCCL_SUCCESS;
+}
+
 /* Launch all ranks' operations. */
 static gt_nccl_result gt_group_launch(struct gt_group *group, const char *call)
 {
@@ -398,10 +413,8 @@ static gt_nccl_result gt_group_launch(struct gt_group *group, const char *call)
 
 	if (!gt_group_divide(group, call, &parts))
 		rc = gt_say_error(GT_NCCL_SYSTEM_ERROR, "out of memory");
-	for (part = parts; !rc && part; part = part->next) {
-		gt_group_part_do(part, gt_launch_may);
-		rc = part->result;
-	}
+	if (!rc)
+		rc = gt_group_may(parts);
 	if (!rc && gt_group_wants_threads(parts))
 		gt_group_parts_start(parts);
 	else
@@ -454,6 +467,12 @@ gt_nccl_result gt_group_return(gt_nccl_result result, const char *call)
 	gt_group_refuse(result);
 	gt_group_close(call);
 	return result;
+}
+
+gt_nccl_result gt_group_refuse_call(gt_nccl_result result, const char *call)
+{
+	gt_group_open();
+	return gt_group_return(result, call);
 }
 
 gt_nccl_result gt_group_cancel(const char *call)

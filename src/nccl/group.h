@@ -23,6 +23,12 @@ gt_nccl_result gt_group_refuse(gt_nccl_result result);
 /* Close the group that a call opened for itself; the call's result. */
 gt_nccl_result gt_group_return(gt_nccl_result result, const char *call);
 
+/*
+ * A call that opens no group for itself was refused: one that is open will not
+ * start.
+ */
+gt_nccl_result gt_group_refuse_call(gt_nccl_result result, const char *call);
+
 /* Add a task, which is taken, to the open group. */
 void gt_group_add_task(struct gt_task *task);
 

@@ -11,9 +11,9 @@
 enum { GT_GRAPHS_AND_STREAMS = 2 };
 
 /* A rank's messages to itself begin and end in the same group. */
-static gt_nccl_result gt_launch_check(const struct gt_face *face,
-				      const struct gt_launch_op *ops,
-				      uint32_t n, const char *call)
+gt_nccl_result gt_launch_may(struct gt_face *face,
+			     const struct gt_launch_op *ops, uint32_t n,
+			     const char *call)
 {
 	uint32_t sent = 0, received = 0;
 
@@ -41,30 +41,56 @@ static int gt_launch_is_new(const struct gt_launch_op *ops, uint32_t i)
 	return 1;
 }
 
+/* Which capture the stream is in; err says so if it was invalidated. */
+static int gt_launch_find_capture(const struct gt_face *face, void *stream,
+				  unsigned long long *id, struct gt_err *err)
+{
+	int rc = face->cuda->stream_capture(stream, id);
+
+	if (!rc && *id == GT_CUDA_INVALIDATED)
+		gt_err_set(err, GT_ENO, NULL,
+			   "a stream of rank %u is in a capture that was "
+			   "invalidated by a call that CUDA forbids in it; end "
+			   "the capture before",
+			   face->rank);
+	return rc;
+}
+
+/* What leaves the communicator as it was; an error of CUDA's or of `err`. */
+static gt_nccl_result gt_launch_refuse(const struct gt_face *face, int cuda_rc,
+				       const struct gt_err *err,
+				       const char *call)
+{
+	return gt_say_error(GT_NCCL_CUDA_ERROR, "%s: %s", call,
+			    err->code ? err->text : face->cuda->words(cuda_rc));
+}
+
 /* In a group all streams are captured, in one graph, or none. */
 static gt_nccl_result gt_launch_check_captures(const struct gt_face *face,
 					       const struct gt_launch_op *ops,
 					       uint32_t n, const char *call)
 {
 	unsigned long long first = 0, capture = 0;
+	struct gt_err err;
 	int rc = 0;
 
-	for (uint32_t i = 0; !rc && n > 1 && i < n; i++) {
+	gt_err_init(&err);
+	for (uint32_t i = 0; !rc && !err.code && i < n; i++) {
 		if (!gt_launch_is_new(ops, i))
 			continue;
-		rc = face->cuda->stream_capture(ops[i].stream, &capture);
+		rc = gt_launch_find_capture(face, ops[i].stream, &capture,
+					    &err);
 		if (!i)
 			first = capture;
-		if (!rc && capture != first)
+		if (!rc && !err.code && capture != first)
 			return gt_say_error(GT_NCCL_INVALID_USAGE,
 					    "%s: some streams of rank %u's "
 					    "group are captured in another "
 					    "graph than others, or in none",
 					    call, face->rank);
 	}
-	return rc ? gt_say_error(GT_NCCL_CUDA_ERROR, "%s: %s", call,
-				 face->cuda->words(rc))
-		  : GT_NCCL_SUCCESS;
+	return rc || err.code ? gt_launch_refuse(face, rc, &err, call)
+			      : GT_NCCL_SUCCESS;
 }
 
 /* Events are made when they are first needed. */
@@ -136,36 +162,43 @@ static int gt_launch_begin_graph(struct gt_face *face,
  * in none keep the order in which they are launched.
  */
 static int gt_launch_order(struct gt_face *face, void *stream,
+			   unsigned long long capture,
 			   struct gt_face_order **out)
 {
 	const struct gt_cuda *cuda = face->cuda;
-	struct gt_face_order *order;
-	unsigned long long capture = 0;
-	int rc = cuda->stream_capture(stream, &capture);
+	struct gt_face_order *order = gt_launch_find_order(face, capture);
+	int rc = gt_launch_need_events(face, order);
+	/* To ask for a number ends a capture, in which handles stay. */
+	unsigned long long id =
+		capture ? (uintptr_t)stream : cuda->stream_id(stream);
 
-	order = gt_launch_find_order(face, capture);
 	order->used = ++face->nordered;
-	if (!rc)
-		rc = gt_launch_need_events(face, order);
 	if (!rc && order->capture != capture)
 		rc = gt_launch_begin_graph(face, order, stream);
 	else if (!rc &&
-		 (order->stream != stream || (!capture && face->has_graphs)))
+		 (!id || order->stream != id || (!capture && face->has_graphs)))
 		rc = cuda->stream_wait(stream, atomic_load(&order->event));
+	if (rc)
+		return rc;
 	order->capture = capture;
+	order->stream = id;
 	*out = order;
-	return rc;
+	return 0;
 }
 
 /* The first stream waits for the others, and for the operation before. */
 static int gt_launch_gather(struct gt_face *face,
 			    const struct gt_launch_op *ops, uint32_t n,
-			    struct gt_face_order **order)
+			    struct gt_face_order **order, struct gt_err *err)
 {
 	const struct gt_cuda *cuda = face->cuda;
 	void *stream = ops[0].stream;
-	int rc = gt_launch_order(face, stream, order);
+	unsigned long long capture;
+	int rc = gt_launch_find_capture(face, stream, &capture, err);
 
+	if (rc || err->code)
+		return rc;
+	rc = gt_launch_order(face, stream, capture, order);
 	for (uint32_t i = 1; !rc && i < n; i++) {
 		if (!gt_launch_is_new(ops, i))
 			continue;
@@ -194,7 +227,6 @@ static int gt_launch_spread(struct gt_face *face,
 		rc = cuda->graph_record(ops[0].stream,
 					atomic_load(&face->orders[0].event),
 					&order->node);
-	order->stream = ops[0].stream;
 	return rc;
 }
 
@@ -214,16 +246,20 @@ static int gt_launch_enqueue(struct gt_face *face,
 	return rc;
 }
 
-/* In their order, on the current device; an error of CUDA's or of `err`. */
+/*
+ * In their order, on the current device; an error of CUDA's or of `err`.  *put:
+ * some may be on the streams.
+ */
 static int gt_launch_put(struct gt_face *face, const struct gt_launch_op *ops,
-			 uint32_t n, struct gt_err *err)
+			 uint32_t n, int *put, struct gt_err *err)
 {
 	struct gt_face_order *order;
 	int rc;
 
 	pthread_mutex_lock(&face->mutex);
-	rc = gt_launch_gather(face, ops, n, &order);
-	if (!rc && !gt_launch_enqueue(face, ops, n, err))
+	rc = gt_launch_gather(face, ops, n, &order, err);
+	*put = !rc && !err->code;
+	if (*put && !gt_launch_enqueue(face, ops, n, err))
 		rc = gt_launch_spread(face, ops, n, order);
 	pthread_mutex_unlock(&face->mutex);
 	return rc;
@@ -263,17 +299,13 @@ static void gt_launch_leave(const struct gt_face *face, int before)
 		face->cuda->use_device(before);
 }
 
-gt_nccl_result gt_launch_may(struct gt_face *face,
-			     const struct gt_launch_op *ops, uint32_t n,
-			     const char *call)
+gt_nccl_result gt_launch_may_on(struct gt_face *face,
+				const struct gt_launch_op *ops, uint32_t n,
+				const char *call)
 {
-	gt_nccl_result rc = gt_launch_check(face, ops, n, call);
-	int before;
+	int before = gt_launch_enter(face);
+	gt_nccl_result rc = gt_launch_check_captures(face, ops, n, call);
 
-	if (rc)
-		return rc;
-	before = gt_launch_enter(face);
-	rc = gt_launch_check_captures(face, ops, n, call);
 	gt_launch_leave(face, before);
 	return rc;
 }
@@ -281,13 +313,20 @@ gt_nccl_result gt_launch_may(struct gt_face *face,
 gt_nccl_result gt_launch(struct gt_face *face, const struct gt_launch_op *ops,
 			 uint32_t n, const char *call)
 {
+	unsigned long long capture;
 	struct gt_err err;
-	int before, cuda_rc;
+	int before, cuda_rc, put;
 
 	gt_err_init(&err);
 	before = gt_launch_enter(face);
-	cuda_rc = gt_launch_put(face, ops, n, &err);
+	cuda_rc = gt_launch_put(face, ops, n, &put, &err);
+	/* What was put into such a capture goes with it. */
+	if (cuda_rc)
+		gt_launch_find_capture(face, ops[0].stream, &capture, &err);
 	gt_launch_leave(face, before);
-	return cuda_rc || err.code ? gt_launch_fail(face, cuda_rc, &err, call)
-				   : GT_NCCL_SUCCESS;
+	if (!cuda_rc && !err.code)
+		return GT_NCCL_SUCCESS;
+	return !put || err.code == GT_ENO
+		       ? gt_launch_refuse(face, cuda_rc, &err, call)
+		       : gt_launch_fail(face, cuda_rc, &err, call);
 }

@@ -22,7 +22,16 @@ gt_nccl_result gt_launch_may(struct gt_face *face,
 			     const struct gt_launch_op *ops, uint32_t n,
 			     const char *call);
 
-/* Those that may be; returns as soon as they are on the streams. */
+/* Whether their streams allow it, where the group has more than one. */
+gt_nccl_result gt_launch_may_on(struct gt_face *face,
+				const struct gt_launch_op *ops, uint32_t n,
+				const char *call);
+
+/*
+ * Those that may be; returns as soon as they are on the streams.  What fails
+ * before any is, or goes with a capture that was invalidated, leaves the
+ * communicator as it was.
+ */
 gt_nccl_result gt_launch(struct gt_face *face, const struct gt_launch_op *ops,
 			 uint32_t n, const char *call);
 

@@ -65,8 +65,9 @@ int gt_uid_meet(const gt_nccl_id *id, struct gt_uid_visit *visit,
 void gt_uid_leave(struct gt_uid_visit *visit, int has_come);
 
 /*
- * In the place of _meet(), where a rank cannot come: tell the others why.  It
- * is quiet where that fails as well.
+ * In the place of _meet(), where a rank cannot come: tell the others why.  The
+ * size is 0 where nobody has said how many there are to be.  It is quiet where
+ * that fails as well.
  */
 void gt_uid_decline(const gt_nccl_id *id, uint32_t rank, uint32_t size,
 		    const _Atomic int *stop, const char *why);

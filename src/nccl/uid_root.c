@@ -45,6 +45,8 @@ struct gt_uid_root {
 	uint32_t size, ntold;
 	struct gt_door door;    /* rank 0's */
 	struct gt_uid_rank odd; /* one that came and should not have */
+	struct gt_uid_rank end; /* who says that nobody will come ... */
+	uint32_t end_rank;      /* ... and does not know how many they are */
 	char why[256];          /* it has failed; "": not */
 	int gone;               /* because a rank has gone */
 };
@@ -107,6 +109,11 @@ static void gt_uid_enter(void *arg, struct gt_wire *wire,
 	struct gt_uid_root *root = arg;
 	char why[sizeof(root->why)];
 
+	if (!who->size && root->end.wire.fd < 0) {
+		root->end = (struct gt_uid_rank){.wire = *wire};
+		root->end_rank = who->rank;
+		return;
+	}
 	gt_uid_check(root, who, why, sizeof(why));
 	if (*why && !*root->why)
 		memcpy(root->why, why, sizeof(why));
@@ -118,17 +125,22 @@ static void gt_uid_enter(void *arg, struct gt_wire *wire,
 		gt_wire_close(wire);
 }
 
+static void gt_uid_take_refusal(struct gt_uid_root *root, uint32_t r,
+				const struct gt_frame *frame)
+{
+	snprintf(root->why, sizeof(root->why), "rank %u cannot come: %.*s", r,
+		 (int)frame->bytes, frame->payload);
+	gt_text_make_printable(root->why);
+	root->gone = 1;
+}
+
 static void gt_uid_take(struct gt_uid_root *root, uint32_t r,
 			const struct gt_frame *frame)
 {
 	struct gt_uid_card card;
 
 	if (frame->type == GT_UID_REFUSAL) {
-		snprintf(root->why, sizeof(root->why),
-			 "rank %u cannot come: %.*s", r, (int)frame->bytes,
-			 frame->payload);
-		gt_text_make_printable(root->why);
-		root->gone = 1;
+		gt_uid_take_refusal(root, r, frame);
 		return;
 	}
 	if (frame->type != GT_UID_CARD || frame->bytes != sizeof(card) ||
@@ -172,6 +184,20 @@ static void gt_uid_read(struct gt_uid_root *root, uint32_t r)
 	root->gone = 1;
 }
 
+/* Only why it ends is heard from who knows no number. */
+static void gt_uid_read_end(struct gt_uid_root *root)
+{
+	struct gt_wire *wire = &root->end.wire;
+	int here = gt_wire_fill(wire, GT_UID_FRAME_BYTES);
+	struct gt_frame frame;
+	int got = gt_wire_next(wire, GT_UID_FRAME_BYTES, &frame);
+
+	if (got > 0 && frame.type == GT_UID_REFUSAL && !*root->why)
+		gt_uid_take_refusal(root, root->end_rank, &frame);
+	if (!here || got < 0)
+		gt_wire_close(wire);
+}
+
 static int gt_uid_is_over(const struct gt_uid_root *root)
 {
 	return *root->why || (root->size && root->ntold == root->size);
@@ -180,19 +206,22 @@ static int gt_uid_is_over(const struct gt_uid_root *root)
 /* 0: no memory to wait with. */
 static int gt_uid_serve(struct gt_uid_root *root)
 {
-	size_t room = GT_LISTENER_PENDING_MAX + 1 + (size_t)root->size;
+	size_t room = GT_LISTENER_PENDING_MAX + 2 + (size_t)root->size;
 	struct pollfd *polls = calloc(room, sizeof(*polls));
 	uint32_t n;
 
 	if (!polls)
 		return 0;
 	n = gt_listener_polls(&root->listener, polls);
+	polls[n++] = (struct pollfd){.fd = root->end.wire.fd, .events = POLLIN};
 	for (uint32_t r = 0; r < root->size; r++)
 		polls[n++] = (struct pollfd){.fd = root->ranks[r].wire.fd,
 					     .events = POLLIN};
 	poll(polls, n, GT_UID_LOOK_MS * (root->size ? 1 : 50));
 	free(polls);
 	gt_listener_serve(&root->listener, gt_uid_enter, root);
+	if (root->end.wire.fd >= 0)
+		gt_uid_read_end(root);
 	for (uint32_t r = 0; r < root->size; r++)
 		if (root->ranks[r].wire.fd >= 0)
 			gt_uid_read(root, r);
@@ -250,6 +279,7 @@ static uint32_t gt_uid_answer_all(struct gt_uid_root *root)
 		n += root->ranks[r].answered ? 1 : 0;
 	}
 	gt_uid_answer(root, &root->odd);
+	gt_uid_answer(root, &root->end);
 	return n;
 }
 
@@ -327,8 +357,8 @@ static void gt_uid_end(struct gt_uid_root *root)
 {
 	int64_t until_ns = gt_clock_ns() + gt_uid_late_ns;
 
-	while (gt_uid_answer_all(root) < root->size && *root->why &&
-	       gt_clock_ns() < until_ns && gt_uid_serve(root))
+	while ((gt_uid_answer_all(root) < root->size || !root->size) &&
+	       *root->why && gt_clock_ns() < until_ns && gt_uid_serve(root))
 		;
 	/* Nobody else is served any more, who should not wait for it. */
 	gt_listener_close(&root->listener);
@@ -337,6 +367,7 @@ static void gt_uid_end(struct gt_uid_root *root)
 	for (uint32_t r = 0; r < root->size; r++)
 		gt_uid_part(&root->ranks[r].wire);
 	gt_uid_part(&root->odd.wire);
+	gt_uid_part(&root->end.wire);
 }
 
 static void *gt_uid_main(void *arg)
@@ -365,6 +396,7 @@ int gt_uid_root_start(const struct gt_door *door, int fd, struct gt_err *err)
 		root->secret = config.secret;
 		gt_uid_card_init(&root->own);
 		gt_wire_init(&root->odd.wire, -1);
+		gt_wire_init(&root->end.wire, -1);
 		gt_listener_init(&root->listener, fd, &root->secret);
 		rc = gt_thread_start(&thread, gt_uid_main, root, err);
 	}

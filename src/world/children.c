@@ -147,13 +147,13 @@ static void gt_children_sleep(struct gt_children_watch *watch)
 {
 	int forever = watch->deadline_ns == INT64_MAX;
 	int64_t most_ns = forever ? 0 : watch->deadline_ns - gt_clock_ns();
-	struct timespec most = {.tv_sec = most_ns / 1000000000,
-				.tv_nsec = most_ns % 1000000000};
+	struct timespec most;
 	siginfo_t info;
 	int number;
 
 	if (most_ns < 0)
 		return;
+	most = gt_clock_timespec(most_ns);
 	number = sigtimedwait(&watch->signals, &info, forever ? NULL : &most);
 	if (number == SIGINT || number == SIGTERM)
 		gt_children_interrupt(watch, &info);

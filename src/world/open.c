@@ -125,17 +125,11 @@ static int gt_world_join(struct gt_world *world, struct gt_err *err)
 	return GT_OK;
 }
 
-static struct timespec gt_world_until(int64_t deadline_ns)
-{
-	return (struct timespec){.tv_sec = deadline_ns / 1000000000,
-				 .tv_nsec = deadline_ns % 1000000000};
-}
-
 /* Wait, in process 0, until all processes have connected. */
 static int gt_world_gather(struct gt_world *world, struct gt_err *err)
 {
 	int64_t limit_ns = world->config.timeout_ns;
-	struct timespec until = gt_world_until(gt_clock_ns() + limit_ns);
+	struct timespec until = gt_clock_timespec(gt_clock_ns() + limit_ns);
 	char missing[256] = "";
 	size_t at = 0;
 	int rc = 0;

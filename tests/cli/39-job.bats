@@ -73,6 +73,48 @@ to write: name one, or take the report alone by --json >FILE"
 	done
 }
 
+# Where a launcher gives nodes ranks in turn the assignment gains; the same script
+# adds up what both put on links.
+@test "ranks that were put onto nodes in turn gain by their places" {
+	while read -r least file site; do
+		rm -rf out
+		# shellcheck disable=SC2086
+		gtopo search -q --by-node --job "$cases/good/$file.json" \
+			-o out --nodes 16 "$xml/$site.xml" >text
+		grep -q '^by number .* times as long$' text
+		python3 "$GTOPO_SRC/tests/cli/job_loads.py" out
+		python3 -c '
+import json, sys
+made = json.load(open("out/report.json"))
+best, first = made["assignment"], made["by_number"]
+assert first["expected_s"] > float(sys.argv[1]) * best["expected_s"]
+nodes = [at["node"] for at in sorted(first["ranks"], key=lambda at: at["rank"])]
+count = len(set(nodes))
+assert count == len(nodes) / 8 and len(set(nodes[:count])) == count
+assert nodes == nodes[:count] * 8' "$least"
+		for plan in out/plan-*.json; do
+			gtopo verify "$plan" >/dev/null
+		done
+	done <<-END
+		9 llama-70b mi300x
+		1.4 moe-ep16 mi300x
+		17 llama-70b dgx-a100
+	END
+	run_split gtopo search --by-node "$xml/dgx-1v.xml"
+	want 2 "gtopo search: --by-node is for --job"
+}
+
+# By bytes alone the order of the axes is the best there, and 1.15 times as long.
+@test "a nesting with more bytes and less latency is found" {
+	gtopo search --json --job "$cases/good/moe-ep16.json" --nodes 16 \
+		"$xml/dgx-a100.xml" | python3 -c '
+import json, sys
+made = json.load(sys.stdin)
+best, first = made["assignment"], made["by_number"]
+assert best["seconds"] > first["seconds"]
+assert first["expected_s"] > 1.1 * best["expected_s"]'
+}
+
 @test "the gap is told, and small, or proven to be none" {
 	run_split gtopo search --job "$cases/good/zero3-64.json" --nodes 8 \
 		"$xml/dgx-h100.xml"

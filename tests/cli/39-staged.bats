@@ -347,7 +347,8 @@ judged() {
 		print(re.sub('gt_p2p="([^"]*)"', words, text), end="")
 	P
 	for name in shut islands; do
-		gtopo search -q --coll alltoall -o "$name.plan" "$name.xml"
+		gtopo search -q --islands --coll alltoall -o "$name.plan" \
+			"$name.xml"
 		python3 - "$name.plan" <<-'P'
 			import json, sys
 			plan = json.load(open(sys.argv[1]))
@@ -359,7 +360,8 @@ judged() {
 		gtopo predict -b 1K -e 1M -f 32 "$name.plan" |
 			awk '/^ / {print $6}' >"$name.times"
 	done
-	grep -q '"peer"' islands.plan && grep -q '"shm"' islands.plan
+	grep -q '"peer"' islands.plan
+	grep -q '"shm"' islands.plan
 	# Over NVLink one of seven peers would cost nothing.
 	paste shut.times islands.times | awk '
 		NF != 2 || $2 < $1 * 0.95 || $2 > $1 * 1.05 { exit 1 }
@@ -488,7 +490,8 @@ out of range"
 	gtopo search -q --p2p 0-1 "$said" | cmp - all
 	gtopo search -q --p2p "" "$said" | cmp - all
 	# GPU1 goes; 2 and 3 stay apart, whatever their places are then.
-	gtopo search -q --exclude-device 1 --p2p 1-0,2-3 -o plan pcie-8gpu
+	gtopo search -q --islands --exclude-device 1 --p2p 1-0,2-3 -o plan \
+		pcie-8gpu
 	python3 - <<-'P'
 		import json
 		plan = json.load(open("plan"))
@@ -540,15 +543,15 @@ between several is in their files"
 @test "some pairs without access: what that costs is told, and where it is not" {
 	cd "$BATS_TEST_TMPDIR"
 	shut "$xml/dgx-1v.xml" 0-4 >some.xml
-	run_split gtopo search --algo ring -o plan some.xml
+	run_split gtopo search --algo ring --islands -o plan some.xml
 	want 0 "gtopo search: 1 of 28 pairs of GPUs have no peer access, and \
 engines then send all through the host's memory: that leaves 6 of these 86 GB/s \
-busbw, for which --p2p off plans"
+busbw, for which a search without --islands plans"
 	gtopo search -q --algo ring --p2p off some.xml | grep -q '"value": "6"'
 	gtopo predict plan | grep -q '6 of 8 ranks have no hop there, and times'
 	# Each of all four lacks access to another one.
 	shut "$xml/workstation-4gpu.xml" 0-1,2-3 >each.xml
-	gtopo search -q --coll alltoall -o plan each.xml
+	gtopo search -q --islands --coll alltoall -o plan each.xml
 	gtopo predict plan | grep -q "GB/s busbw count on access that others have"
 	# Nothing is said of GPUs that all reach each other, or that all do not.
 	run_split gtopo search --gpus 0-3 -o plan some.xml
@@ -556,6 +559,127 @@ busbw, for which --p2p off plans"
 	run_split gtopo search --p2p off -o plan some.xml
 	want 0 ""
 	[ "$(gtopo predict plan | grep -c 'peer access')" -eq 0 ]
+}
+
+@test "some pairs without access: it is planned for what engines do" {
+	local at=$xml/dgx-h100.xml
+	cd "$BATS_TEST_TMPDIR"
+	gtopo search -q --p2p off -o off "$at"
+	run_split gtopo search --p2p 0-4 -o plan "$at"
+	want 0 "gtopo search: 1 of 28 pairs of GPUs have no peer access, and \
+engines then send all through the host's memory: so does this plan, at 38.5 GB/s \
+busbw; --islands uses what access there is"
+	cmp plan off
+	shut "$at" 0-4 >shut.xml
+	gtopo verify --topology shut.xml plan
+	gtopo run --device host --plan plan -b 64K -e 1M -f 16 -n 2 -w 0 |
+		grep -q 'values : 0 OK'
+	# Whom no pair that is apart belongs to have all of their access.
+	run_split gtopo search --gpus 0-3 -o few shut.xml
+	want 0 ""
+	[ "$(grep -c '"shm"' few)" -eq 0 ]
+	# Planned with what access there is it takes twice as long and more.
+	gtopo search -q --islands -o islands shut.xml
+	grep -q '"peer"' islands
+	ways -b 256K -e 16M -f 4 --topology shut.xml islands >long
+	ways -b 256K -e 16M -f 4 --topology shut.xml plan | paste - long |
+		awk '$7 < 2 * $2 { exit 1 } END { exit NR != 4 }'
+	run_split gtopo search --job none --islands "$at"
+	[ "$status" -eq 2 ]
+}
+
+# ways OPTION...: size, time, algorithm, protocol and source of each row.
+ways() {
+	gtopo predict "$@" | awk '!/^#/ { print $1, $6, $9, $10, $11 }'
+}
+
+@test "predict --p2p: what a plan takes that was made with access" {
+	local at=$xml/pcie-8gpu.xml
+	cd "$BATS_TEST_TMPDIR"
+	# A ring of three has the same hops, whichever way they go.
+	gtopo search -q --algo ring --gpus 0,1,2 -o open.json "$at"
+	gtopo search -q --algo ring --gpus 0,1,2 --p2p off -o off.json "$at"
+	ways off.json >want
+	[ "$(wc -l <want)" -eq 21 ]
+	ways --topology pcie-8gpu --p2p off open.json | cmp - want
+	# One pair is enough, and a file may say it.
+	ways --topology "$at" --p2p 0-2 open.json | cmp - want
+	shut "$at" >shut.xml
+	ways --topology shut.xml open.json | cmp - want
+	ways --topology shut.xml off.json | cmp - want
+	gtopo predict --topology shut.xml open.json >said
+	grep -Fxq "# 3 of 3 pairs of GPUs have no peer access on shut.xml, so all \
+goes through the host's memory" said
+	[ "$(grep -c '^# some' said)" -eq 0 ]
+	# These reach each other, whoever else does not.
+	ways open.json >want
+	for pairs in "" "--p2p 3-4,0-5"; do
+		gtopo predict --topology "$at" $pairs open.json >said
+		[ "$(grep -c 'peer access' said)" -eq 0 ]
+		ways --topology "$at" $pairs open.json | cmp - want
+	done
+}
+
+@test "predict --p2p: rows go as GPUs without access have them go" {
+	cd "$BATS_TEST_TMPDIR"
+	gtopo search -q -o plan dgx-h100
+	ways -b 1K -e 16G plan | grep -q ' ll128 '
+	ways -b 1K -e 16G plan | grep -q ' direct '
+	ways -b 1K -e 16G --topology dgx-h100 --p2p off plan >rows
+	awk '{ print $3, $4, $1 <= 2097152 }' rows | sort -u >kinds
+	printf '%s\n' 'one-shot ll 1' 'ring simple 0' 'two-shot ce 0' \
+		'two-shot ll 1' | cmp - kinds
+	ways -b 4M -e 4M plan | grep -q ' two-shot ll128 '
+	grep -q '^4194304 .* ring simple ' rows
+	# A ring moves nothing from all to all.
+	gtopo search -q --coll alltoall -o plan dgx-h100
+	ways -b 1K -e 1G --topology dgx-h100 --p2p off plan |
+		awk '{ print $3, $4, $1 <= 4194304 }' | sort -u >kinds
+	printf '%s\n' 'one-shot ce 0' 'one-shot ll 1' | cmp - kinds
+}
+
+@test "predict --p2p: what was measured with access is not told" {
+	cd "$BATS_TEST_TMPDIR"
+	gtopo search -q --algo ring --gpus 0,1 -o plan pcie-8gpu
+	gtopo search -q --algo ring --gpus 0,1 --p2p off -o off pcie-8gpu
+	for plan in plan off; do
+		gtopo tune -q --device host -b 1K -e 1K -o $plan.tuned $plan
+		ways -b 1K -e 1K $plan.tuned | grep -q ' measured$'
+	done
+	ways -b 1K -e 1K --topology pcie-8gpu plan.tuned | grep -q ' measured$'
+	ways -b 1K -e 1K --topology pcie-8gpu --p2p off plan.tuned |
+		grep -q ' model$'
+	ways -b 1K -e 1K --topology pcie-8gpu --p2p off off.tuned |
+		grep -q ' measured$'
+}
+
+@test "predict --p2p: what cannot be told is refused" {
+	cd "$BATS_TEST_TMPDIR"
+	gtopo search -q --gpus 0,1 -o plan pcie-8gpu
+	run_split gtopo predict --p2p off plan
+	want 2 "gtopo predict: --p2p needs --topology: without access all goes \
+through the host's memory, and how GPUs get there the machine's file tells"
+	run_split gtopo predict --topology pcie-8gpu --p2p 0-9 plan
+	[ "$status" -eq 2 ]
+	[[ $err == *"has no GPU 9, which --p2p '0-9' names"* ]]
+	run_split gtopo predict --topology dgx-1v plan
+	[ "$status" -eq 1 ]
+	[[ $err == *"topology.digest: '"*"is another machine than '"* ]]
+	sed 's/"digest": [^,]*,//' plan >nameless
+	run_split gtopo predict --topology dgx-1v nameless
+	[ "$status" -eq 2 ]
+	[[ $err == *"dgx-1v.xml: has no GPU '0000:03:00.0', which is rank 0 "* ]]
+	run_split gtopo predict --topology 2x-dgx-h100 plan
+	[ "$status" -eq 2 ]
+	[[ $err == *": is a cluster; the plan is of one machine" ]]
+	gtopo search -q --nodes 2 -o nodes pcie-8gpu
+	run_split gtopo predict --topology pcie-8gpu --p2p off nodes
+	want 2 "gtopo predict: $xml/pcie-8gpu.xml: is for plans of one machine; of \
+several nodes gtopo search --p2p makes a plan that tells"
+	gtopo search -q --algo nvls -o sharp dgx-h100
+	run_split gtopo predict --topology dgx-h100 --p2p off sharp
+	[ "$status" -eq 2 ]
+	[[ $err == *"which gtopo predict --topology cannot have them do"* ]]
 }
 
 @test "--p2p: a plan says so, and verify what differs" {
@@ -567,7 +691,11 @@ busbw, for which --p2p off plans"
 	want 1 "gtopo verify: plan: links[22]: 'CPU/0>MEM/0' is for GPUs \
 without peer access, and those of '$xml/pcie-8gpu.xml' have it; if the search \
 had --p2p, give it here as well"
-	run_split gtopo verify --topology pcie-8gpu --p2p 0-1 plan
+	# Where one pair is apart engines have no access at all.
+	gtopo verify --topology pcie-8gpu --p2p 0-1 plan
+	gtopo search -q --islands --algo ring --p2p 0-1,0-2 -o some pcie-8gpu
+	gtopo verify --topology pcie-8gpu --p2p 0-1,0-2 some
+	run_split gtopo verify --topology pcie-8gpu --p2p 0-1 some
 	[ "$status" -eq 1 ]
 	[[ $err == *": the GPUs of ranks "*" have peer access in the \
 topology, the plan has their hop through the host's memory" ]]

@@ -10,6 +10,7 @@
 #include <cuda_runtime_api.h>
 #include <stdint.h>
 
+#include "draw.h"
 #include "gtopo.h"
 #include "plan/ir/plan.h"
 
@@ -106,8 +107,6 @@ int late(const struct library *lib);
  * possible: over links those that a ring's plan has. */
 int is_far(void);
 int all_colls(void);
-
-uint32_t draw(uint64_t *state, uint32_t below);
 
 /* library_fp8.c: all pairs of numbers. */
 int check_fp8(struct library *lib);

@@ -36,13 +36,6 @@ int late(const struct library *lib)
 	return gt_clock_ns() > lib->deadline_ns;
 }
 
-/* A linear congruential generator (Knuth): the same sequence everywhere. */
-uint32_t draw(uint64_t *state, uint32_t below)
-{
-	*state = *state * 6364136223846793005u + 1442695040888963407u;
-	return (uint32_t)(*state >> 33) % below;
-}
-
 static int failed(struct library *lib, const char *what, cudaError_t rc)
 {
 	if (rc == cudaSuccess)

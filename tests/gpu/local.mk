@@ -31,9 +31,9 @@ check_PROGRAMS += %D%/face %D%/library %D%/matrix
 %C%_matrix_LDADD = $(gtopo_LDADD)
 # gtopo itself, on a simulated run-time of CUDA, which comes before the real one.
 check_PROGRAMS += %D%/simcuda
-%C%_simcuda_SOURCES = src/main.c %D%/simcudart.c
+%C%_simcuda_SOURCES = src/main.c %D%/simcudart.c %D%/simcudart.h
 %C%_simcuda_LDADD = $(gtopo_LDADD)
-cli_tests += %D%/machine_cases.sh %D%/nth_cases.sh %D%/run.sh
+cli_tests += %D%/apart_cases.sh %D%/machine_cases.sh %D%/nth_cases.sh %D%/run.sh
 
 gpu_programs = %D%/face %D%/library %D%/matrix %D%/xid \
 	tests/verbs/libsoftverbs.so
@@ -45,7 +45,7 @@ gpu-bundle: all
 	$(AM_V_at)bash $(top_srcdir)/%D%/bundle.sh . $(top_srcdir)
 .PHONY: gpu-bundle
 
-EXTRA_DIST += %D%/run.sh %D%/blocks.sh %D%/bundle.sh %D%/clients.py \
+EXTRA_DIST += %D%/run.sh %D%/apart.sh %D%/apart_cases.sh %D%/blocks.sh %D%/bundle.sh %D%/clients.py \
 	%D%/clients.sh %D%/demand.sh \
 	%D%/face_torch.py %D%/fault_rank.py %D%/faults.py %D%/faults.sh \
 	%D%/faults_cases.sh %D%/frame.sh \

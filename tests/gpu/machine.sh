@@ -14,6 +14,8 @@
 #   race      gtopo and NCCL in turns (bench/vs-nccl)
 #   tune      gtopo tune, of all collectives to 4 GiB, and what it gains
 #   no-peers  the race through the host's memory (bench/no-peers.sh)
+#   staged    all checks of GPUs without peer access (apart.sh, whose first lines
+#             say which seconds can be set)
 #   faults    what two ranks say of a fault, on NCCL and on gtopo, and how long a
 #             job takes to go on (faults.sh)
 #   clients-torch, -cupy, -jax, -tests
@@ -29,7 +31,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 [ $# -gt 0 ] || { sed -n '2,/^set -u/s/^# \{0,1\}//p' "$0"; exit 2; }
 results=$1
 shift
-all="checks ranks self self4 race tune no-peers faults
+all="checks ranks self self4 race tune no-peers staged faults
 	clients-torch clients-cupy clients-jax clients-tests"
 for coll in allreduce allgather reducescatter alltoall; do
 	all="$all overlap-threads-$coll overlap-procs-$coll"
@@ -116,6 +118,7 @@ do_part() { # PART FOLDER
 	self) in_turns "$2" "$gpus" ;;
 	self4) in_turns "$2" 4 -S -m graph -c allreduce ;;
 	tune) tune "$2" ;;
+	staged) bash "$here/apart.sh" "$2" ;;
 	no-peers) SECONDS_EACH=140 bash "$here/no-peers.sh" "$here" "$2" ;;
 	faults) GTOPO=$gtopo bash "$here/faults.sh" "$2" ;;
 	clients-*) GTOPO=$gtopo bash "$here/clients.sh" "$2" "${1#*-}" ;;

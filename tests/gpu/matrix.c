@@ -244,13 +244,6 @@ static int large(struct matrix *m)
 	return 1;
 }
 
-/* A linear congruential generator (Knuth): the same sequence everywhere. */
-uint32_t draw(uint64_t *state, uint32_t below)
-{
-	*state = *state * 6364136223846793005u + 1442695040888963407u;
-	return (uint32_t)(*state >> 33) % below;
-}
-
 /*
  * Sizes are uniform in their logarithm.  Operations out of place leave their
  * inputs alone, so several run back to back before the comparison.

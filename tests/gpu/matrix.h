@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 
+#include "draw.h"
 #include "exec/engine.h"
 #include "plan/ir/plan.h"
 
@@ -29,9 +30,6 @@ int late(const struct matrix *m);
 
 /* Can the request go its way? */
 int possible(const struct matrix *m, const struct gt_exec_request *req);
-
-/* The next number of a sequence that is the same everywhere. */
-uint32_t draw(uint64_t *state, uint32_t below);
 
 /* matrix_bits.c; false when it did not come to its end. */
 int part_bits(struct matrix *m);

@@ -1,15 +1,17 @@
 # GPUs that do not reach each other: peer access is turned off, also between
-# ranks that share a GPU.  Sets plan$n.json where it is not there.
+# ranks that share a GPU.  Sets plan$n.json where it is not there.  What needs a
+# time of its own may have $each seconds, if that is set.
 
 # One process, N ranks: everything that the engine does.
 staged_engine() { # RANKS
+	local long=${each:-90} short=${each:-60}
 	export GTOPO_P2P=off
-	check 90 "no peer access: all types, operators, counts on $1" 0 \
-		"$matrix" check "$1" 85
-	check 60 "no peer access: stopped ranks of $1 are named" 0 \
-		"$matrix" fault "$1" 55
-	check 90 "no peer access: 1, 2, 3, 8 and 16 blocks on $1" 0 \
-		"$matrix" blocks "$1" 85
+	check "$long" "no peer access: all types, operators, counts on $1" 0 \
+		"$matrix" check "$1" $((long - 5))
+	check "$short" "no peer access: stopped ranks of $1 are named" 0 \
+		"$matrix" fault "$1" $((short - 5))
+	check "$long" "no peer access: 1, 2, 3, 8 and 16 blocks on $1" 0 \
+		"$matrix" blocks "$1" $((long - 5))
 	unset GTOPO_P2P
 }
 
@@ -32,26 +34,36 @@ staged_runs() { # RANKS PLAN LARGEST [OPTION...]
 	check 40 "no peer access: random operations of $n" 0 "$gtopo" run \
 		--device cuda --plan "$2" --p2p off -e 1M --soak 20s \
 		--procs "$n" --best "${@:4}"
-	words='stopped'
-	check 30 "no peer access: a stalled rank of $n" 3 "${run[@]}" -b 16M \
-		-e 16M --best --inject stall:1 --timeout 1s
-	words='stopped'
-	check 30 "no peer access: a stalled process of $n" 3 "${run[@]}" \
-		-b 16M -e 16M --best --inject stall:1 --timeout 2s --procs "$n"
-	words='GTOPO_PINNED='
-	check 30 "no peer access: too little memory for $n" 3 \
-		env GTOPO_PINNED=1M "${run[@]}" --best
+	staged_stalls "$n" "$2" "${@:4}"
 }
 
-# One pair that is apart is enough, in whatever process.
-staged_pairs() { # PLAN OF 4 [OPTION...]
-	local way
+# Who stops is named; what would be too much memory is told.
+staged_stalls() { # RANKS PLAN [OPTION...]
+	local n=$1 run=("$gtopo" run --device cuda --plan "$2" -b 16M -e 16M
+		-n 2 -w 1 --p2p off --best "${@:3}")
+	words='stopped'
+	check "${each:-30}" "no peer access: a stalled rank of $n" 3 "${run[@]}" \
+		--inject stall:1 --timeout 1s
+	words='stopped'
+	check "${each:-30}" "no peer access: a stalled process of $n" 3 "${run[@]}" \
+		--inject stall:1 --timeout 2s --procs "$n"
+	words='GTOPO_PINNED='
+	check "${each:-30}" "no peer access: too little memory for $n" 3 \
+		env GTOPO_PINNED=1M "${run[@]}"
+}
+
+# Islands: some pairs are apart, in whatever process.  One such pair is enough.
+staged_islands() { # PLAN OF 4 PAIRS [OPTION...]
+	local way first=${2%%,*} run=("$gtopo" run -v --device cuda --plan "$1"
+		--p2p "$2" --best "${@:3}")
 	for way in "" "--procs 2" "--procs 4"; do
-		words='ranks 0 and 3 do not reach each other'
-		check 40 "one pair without peer access${way:+, $way}" 0 \
-			"$gtopo" run -v --device cuda --plan "$1" --p2p 0-3 \
-			-e 1M -f 32 -n 2 -w 0 --best "${@:2}" $way
+		words="ranks ${first/-/ and } do not reach each other"
+		check "${each:-40}" "no peer access of $2${way:+, $way}" 0 \
+			"${run[@]}" -e 1M -f 32 -n 2 -w 0 $way
 	done
+	words='[1-9][0-9]* operations .* 0 elements wrong'
+	check "${each:-40}" "no peer access of $2, random operations" 0 \
+		"${run[@]}" -e 1M --soak 5s
 }
 
 # Ends well when the one that is left says who is gone, and all is freed.
@@ -74,18 +86,25 @@ staged_killed() { # PLAN OPTION...
 		[ "$(ls /dev/shm)" = "$before" ]
 }
 
+# So many iterations do not end before one is killed.
+staged_kills() { # OPTION...
+	check "${each:-45}" "no peer access: a killed process ends the other" 0 \
+		staged_killed "$work/plan2.json" --p2p off -b 1M -e 1M \
+		-n 1000000 --timeout 5s --best "$@"
+}
+
 # libgtopo: streams, graphs, groups, messages.
 staged_library() { # PLAN
-	local part
+	local part seconds=${each:-60}
 	export GTOPO_P2P=off
 	for part in check graph groups pairs fault pairs-fault; do
-		check 60 "no peer access, libgtopo: $part" 0 "$library" "$part" \
-			"$1" 55
+		check "$seconds" "no peer access, libgtopo: $part" 0 \
+			"$library" "$part" "$1" $((seconds - 5))
 	done
 	hosts=
 	for part in check graph groups pairs; do
-		check 60 "no peer access, libgtopo in 2 processes: $part" 0 \
-			library_apart "$part" "$work/plan2.json"
+		check "$seconds" "no peer access, libgtopo in 2 processes: $part" \
+			0 library_apart "$part" "$work/plan2.json"
 	done
 	unset GTOPO_P2P
 }
@@ -120,10 +139,9 @@ staged_shared() {
 			-o "$work/every$n.json" "$dgx"
 		staged_rows "$n" "$work/every$n.json" --map share
 	done
-	staged_pairs "$work/plan4.json" --map share
-	check 45 "no peer access: a killed process ends the other" 0 \
-		staged_killed "$work/plan2.json" --map share --p2p off -b 1M \
-		-e 1M -n 50000 --timeout 5s --best
+	staged_islands "$work/plan4.json" 0-3 --map share
+	staged_islands "$work/plan4.json" 0-2,0-3,1-2,1-3 --map share
+	staged_kills --map share
 	staged_library "$work/plan4.json"
 }
 

@@ -71,5 +71,15 @@ unit_tests += \
 %C%_test_split_LDADD = $(nccl_ldadd)
 %C%_test_split_LDFLAGS = $(nccl_ldflags)
 
+# The engine on GPUs that are simulated: a run-time before the real one.
+if HAVE_CUDA
+unit_tests += %D%/test_captured
+%C%_test_captured_SOURCES = %D%/test_captured.c tests/gpu/simcudart.c \
+	tests/gpu/simcudart.h
+%C%_test_captured_LDADD = $(gtopo_LDADD) $(CMOCKA_LIBS)
+else
+EXTRA_DIST += %D%/test_captured.c
+endif
+
 gates += %D%/abi.sh %D%/rules.sh
 EXTRA_DIST += %D%/clients %D%/rules %D%/symbols

@@ -25,6 +25,8 @@ struct sim_stream {
 	int items; /* that are not done */
 	int busy, quit;
 	struct sim_graph *capture;
+	unsigned long long id;
+	struct sim_stream *renewed; /* what has the handle now; or NULL */
 };
 
 /* A call, or a mark that is made when the graph is launched. */
@@ -38,6 +40,7 @@ struct sim_node {
 
 struct sim_graph {
 	unsigned long long id;
+	int is_invalid;
 	struct sim_node *first, **last;
 };
 
@@ -109,10 +112,12 @@ static void *sim_stream_main(void *arg)
 
 void *sim_stream_new(void)
 {
+	static _Atomic unsigned long long ids;
 	struct sim_stream *stream = calloc(1, sizeof(*stream));
 
 	if (!stream)
 		abort();
+	stream->id = ++ids;
 	pthread_mutex_init(&stream->mutex, NULL);
 	pthread_cond_init(&stream->changed, NULL);
 	stream->last = &stream->first;
@@ -123,10 +128,12 @@ void *sim_stream_new(void)
 
 static struct sim_stream *sim_stream_of(void *stream)
 {
-	struct sim_stream **own = &sim_defaults[sim_device];
+	struct sim_stream **own = &sim_defaults[sim_device], *at = stream;
 
-	if (stream)
-		return stream;
+	while (at && at->renewed)
+		at = at->renewed;
+	if (at)
+		return at;
 	pthread_mutex_lock(&sim_mutex);
 	if (!*own)
 		*own = sim_stream_new();
@@ -195,6 +202,8 @@ void sim_stream_free(void *arg)
 {
 	struct sim_stream *stream = arg;
 
+	if (stream->renewed)
+		sim_stream_free(stream->renewed);
 	pthread_mutex_lock(&stream->mutex);
 	stream->quit = 1;
 	pthread_cond_broadcast(&stream->changed);
@@ -203,6 +212,16 @@ void sim_stream_free(void *arg)
 	pthread_cond_destroy(&stream->changed);
 	pthread_mutex_destroy(&stream->mutex);
 	free(stream);
+}
+
+void sim_stream_renew(void *stream)
+{
+	sim_stream_of(stream)->renewed = sim_stream_new();
+}
+
+static unsigned long long sim_stream_id(void *stream)
+{
+	return sim_stream_of(stream)->id;
 }
 
 static const char *sim_words(int error)
@@ -347,11 +366,43 @@ void sim_graph_launch(void *arg, void *stream)
 	free(graph);
 }
 
+void sim_graph_invalidate(void *arg)
+{
+	struct sim_graph *graph = arg;
+
+	graph->is_invalid = 1;
+}
+
+/* Calls that never come would be missed by those who have put them. */
+void sim_graph_free(void *arg)
+{
+	struct sim_graph *graph = arg;
+	struct sim_node *node;
+
+	while ((node = graph->first)) {
+		graph->first = node->next;
+		if (!node->event)
+			abort();
+		sim_event_free(node->event);
+		free(node);
+	}
+	free(graph);
+}
+
+static int sim_is_invalid(void *stream)
+{
+	const struct sim_graph *graph = sim_stream_of(stream)->capture;
+
+	return graph && graph->is_invalid;
+}
+
 static int sim_stream_get_capture(void *stream, unsigned long long *id)
 {
 	const struct sim_graph *graph = sim_stream_of(stream)->capture;
 
-	*id = graph ? graph->id : 0;
+	*id = sim_is_invalid(stream) ? GT_CUDA_INVALIDATED
+	      : graph                ? graph->id
+				     : 0;
 	return 0;
 }
 
@@ -360,6 +411,8 @@ static int sim_event_record(void *arg, void *stream)
 {
 	struct sim_event *event = arg;
 
+	if (sim_is_invalid(stream))
+		return 1;
 	event->capture = sim_stream_of(stream)->capture;
 	return event->capture ? 0 : sim_mark(stream, event, 1);
 }
@@ -368,7 +421,8 @@ static int sim_stream_wait(void *stream, void *arg)
 {
 	struct sim_event *event = arg;
 
-	if (event->capture != sim_stream_of(stream)->capture)
+	if (sim_is_invalid(stream) ||
+	    event->capture != sim_stream_of(stream)->capture)
 		return 1;
 	return event->capture ? 0 : sim_mark(stream, event, 0);
 }
@@ -377,7 +431,7 @@ static int sim_graph_mark(void *stream, struct sim_event *event, int records)
 {
 	struct sim_graph *graph = sim_stream_of(stream)->capture;
 
-	if (!graph)
+	if (!graph || graph->is_invalid)
 		return 1;
 	pthread_mutex_lock(&event->mutex);
 	event->refs++;
@@ -411,6 +465,8 @@ static int sim_event_pending(void *arg, int *pending)
 
 static int sim_call(void *stream, void (*fn)(void *arg), void *arg)
 {
+	if (sim_is_invalid(stream))
+		return 1;
 	sim_stream_call(stream, fn, arg);
 	return 0;
 }
@@ -442,6 +498,7 @@ const struct gt_cuda *gt_nccl_simulated_cuda(void)
 		.event_record = sim_event_record,
 		.event_pending = sim_event_pending,
 		.stream_wait = sim_stream_wait,
+		.stream_id = sim_stream_id,
 		.stream_capture = sim_stream_get_capture,
 		.graph_wait = sim_graph_wait,
 		.graph_record = sim_graph_record,

@@ -40,6 +40,19 @@ void sim_stream_capture(void *stream, void *graph);
 void sim_graph_launch(void *graph, void *stream);
 
 /*
+ * Something forbidden was done while the graph was captured: nothing more is
+ * put into it, and it is not launched but freed.
+ */
+void sim_graph_invalidate(void *graph);
+void sim_graph_free(void *graph);
+
+/*
+ * The stream is destroyed, its work goes on, and from now on another one has
+ * its handle.
+ */
+void sim_stream_renew(void *stream);
+
+/*
  * From now on a stream holds so many commands that are not done, and who puts
  * one more on it waits, as for the queue of a GPU; 0: any number.
  */

@@ -77,9 +77,21 @@ static void case_variables(void **state)
 	unsetenv("NCCL_SOCKET_IFNAME");
 	setenv("NCCL_COMM_BLOCKING", "0", 1);
 	WANT(PROGRESS, ncclCommInitRank(&comm, 1, id, 0));
-	unsetenv("NCCL_COMM_BLOCKING");
 	IS(client_await(comm) == SUCCESS);
 	OK(ncclCommDestroy(comm));
+	/* It goes before what the program has set, if it is 0 or 1. */
+	for (int i = 0; i < 3; i++) {
+		struct client_config config = client_config(24, 21400);
+
+		config.numbers[0] = i == 1;
+		setenv("NCCL_COMM_BLOCKING", i < 2 ? "1" : "no", 1);
+		OK(ncclGetUniqueId(&id));
+		WANT(i < 2 ? SUCCESS : PROGRESS,
+		     ncclCommInitRankConfig(&comm, 1, id, 0, &config));
+		IS(client_await(comm) == SUCCESS);
+		OK(ncclCommDestroy(comm));
+	}
+	unsetenv("NCCL_COMM_BLOCKING");
 }
 
 /*
@@ -138,7 +150,11 @@ static void case_cuda_error(void **state)
 	(void)state;
 	WANT(CUDA, ncclMemAlloc(&memory, PTRDIFF_MAX));
 	IS(strstr(ncclGetLastError(NULL), "ncclMemAlloc: "));
-	WANT(ARGUMENT, ncclMemAlloc(&memory, 0));
+	WANT(ARGUMENT, ncclMemAlloc(NULL, 1));
+	/* Of none there is none, as CUDA has it. */
+	memory = &memory;
+	OK(ncclMemAlloc(&memory, 0));
+	IS(!memory);
 	OK(ncclMemFree(NULL));
 }
 

@@ -192,7 +192,8 @@ static void case_wrong(void **state)
 
 struct joiner {
 	id_t128 id;
-	int result;
+	int rank, size, result;
+	char said[256];
 };
 
 static void *join_in_vain(void *arg)
@@ -200,9 +201,11 @@ static void *join_in_vain(void *arg)
 	struct joiner *joiner = arg;
 	void *comm;
 
-	sim_use_device(OLD);
-	joiner->result =
-		ncclCommGrow(NULL, OLD + 1, &joiner->id, OLD, &comm, NULL);
+	sim_use_device(joiner->rank);
+	joiner->result = ncclCommGrow(NULL, joiner->size, &joiner->id,
+				      joiner->rank, &comm, NULL);
+	snprintf(joiner->said, sizeof(joiner->said), "%s",
+		 ncclGetLastError(NULL));
 	IS(!comm);
 	return NULL;
 }
@@ -220,13 +223,33 @@ static int is_failed(void *comm)
 }
 
 /*
+ * Who is new is told so, whether it has come before or comes later, and however
+ * many are to come.
+ */
+static void want_told(struct joiner *joiner)
+{
+	pthread_t thread;
+
+	IS(joiner->result == REMOTE);
+	IS(aborts != WITHOUT ||
+	   strstr(joiner->said, "rank 1 cannot come: it has ended its comm"));
+	joiner->result = -1;
+	joiner->rank++;
+	IS(!pthread_create(&thread, NULL, join_in_vain, joiner));
+	pthread_join(thread, NULL);
+	IS(joiner->result == REMOTE);
+	IS(aborts != WITHOUT ||
+	   strstr(joiner->said, "rank 1 cannot come: it has ended its comm"));
+}
+
+/*
  * Where one of the old ranks ends the communicator in place of growing it, or
  * before the others grow it, the others and who is new are told so; and so is
  * who is new where nobody grows it.
  */
 static void body_aborts(struct rank *rank)
 {
-	struct joiner joiner = {.result = -1};
+	struct joiner joiner = {.rank = OLD, .size = OLD + 2, .result = -1};
 	pthread_t thread;
 	void *grown;
 
@@ -240,13 +263,13 @@ static void body_aborts(struct rank *rank)
 	while (rank->rank != 2 && aborts == BEFORE && !is_failed(rank->comm))
 		sched_yield();
 	if (rank->rank != 2 && aborts != WITHOUT)
-		IS(ncclCommGrow(rank->comm, OLD + 1, NULL, -1, &grown, NULL) !=
+		IS(ncclCommGrow(rank->comm, OLD + 2, NULL, -1, &grown, NULL) !=
 		   SUCCESS);
 	else if (rank->rank != 2)
 		OK(ncclCommAbort(rank->comm));
 	if (rank->rank == 1) {
 		pthread_join(thread, NULL);
-		IS(joiner.result == REMOTE);
+		want_told(&joiner);
 	}
 	if (rank->rank != 2 && aborts != WITHOUT)
 		OK(ncclCommAbort(rank->comm));

@@ -1,6 +1,7 @@
 /*
  * Operations beside others: many messages, blocks in groups, operators of one
- * communicator, and calls that return whatever other threads do.
+ * communicator, calls that return whatever other threads do, and streams whose
+ * capture is lost or whose handle is another one's.
  */
 #include "nccl/client.h"
 
@@ -126,6 +127,81 @@ static void case_lock_held(void **state)
 	sim_stream_free(stream);
 }
 
+/*
+ * What goes wrong in a capture is said of the calls that it befalls, alone or
+ * in a group, of all ranks or of one; the communicator stays, and the stream is
+ * good once the capture has ended.
+ */
+static void body_invalidated(struct rank *rank)
+{
+	void *graph = sim_graph_new(), *stream = sim_stream_new();
+	int one = 1, out = 0, state;
+
+	sim_stream_capture(stream, graph);
+	sim_graph_invalidate(graph);
+	for (int i = 0; i < 2; i++) {
+		WANT(CUDA, ncclAllReduce(&one, &out, 1, INT32, SUM, rank->comm,
+					 stream));
+		IS(strstr(ncclGetLastError(NULL), "was invalidated"));
+	}
+	OK(ncclGroupStart());
+	OK(ncclAllReduce(&one, &out, 1, INT32, SUM, rank->comm, stream));
+	OK(ncclSend(&one, 1, INT32, rank->rank, rank->comm, stream));
+	OK(ncclRecv(&out, 1, INT32, rank->rank, rank->comm, stream));
+	WANT(CUDA, ncclGroupEnd());
+	OK(ncclCommGetAsyncError(rank->comm, &state));
+	IS(state == SUCCESS && !out);
+	sim_stream_capture(stream, NULL);
+	sim_graph_free(graph);
+	OK(ncclAllReduce(&one, &out, 1, INT32, SUM, rank->comm, stream));
+	sim_stream_sync(stream);
+	IS(out == rank->size);
+	sim_stream_free(stream);
+}
+
+static void case_invalidated(void **state)
+{
+	(void)state;
+	ranks_run(3, body_invalidated);
+}
+
+static void do_late(void *arg)
+{
+	const struct timespec nap = {0, 5000000};
+
+	nanosleep(&nap, NULL);
+	*(int *)arg = 1;
+}
+
+/*
+ * A stream that was destroyed has its work done still, and another one that
+ * gets its handle waits for that.
+ */
+static void body_handle_again(struct rank *rank)
+{
+	void *stream = sim_stream_new();
+
+	for (int i = 0; i < 3; i++) {
+		int value = 0, sums[2] = {0};
+
+		sim_stream_call(stream, do_late, &value);
+		OK(ncclAllReduce(&value, &sums[0], 1, INT32, SUM, rank->comm,
+				 stream));
+		sim_stream_renew(stream);
+		OK(ncclAllReduce(&sums[0], &sums[1], 1, INT32, SUM, rank->comm,
+				 stream));
+		sim_stream_sync(stream);
+		IS(sums[1] == rank->size * rank->size);
+	}
+	sim_stream_free(stream);
+}
+
+static void case_handle_again(void **state)
+{
+	(void)state;
+	ranks_run(3, body_handle_again);
+}
+
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
@@ -133,6 +209,8 @@ int main(void)
 		cmocka_unit_test(case_blocks_in_group),
 		cmocka_unit_test(case_premul_of_one),
 		cmocka_unit_test(case_lock_held),
+		cmocka_unit_test(case_invalidated),
+		cmocka_unit_test(case_handle_again),
 	};
 
 	alarm(300);

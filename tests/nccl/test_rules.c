@@ -201,6 +201,45 @@ static void case_refused_inside(void **state)
 	sim_stream_free(stream);
 }
 
+int ncclAllReduceConfig(const void *in, void *out, size_t count, int type,
+			int op, void *comm, void *stream, void *config);
+
+/* Whatever is wrong with a call, nothing of its group starts. */
+static void case_refused_whatever(void **state)
+{
+	void *comm, *other, *stream = sim_stream_new();
+	int one = 1, out = 0, got = 0;
+	id_t128 id;
+
+	(void)state;
+	memset(&id, 0, sizeof(id));
+	OK(ncclCommInitAll(&comm, 1, NULL));
+	for (int i = 0; i < 5; i++) {
+		OK(ncclGroupStart());
+		OK(ncclAllReduce(&one, &out, 1, INT32, SUM, comm, stream));
+		if (i == 0)
+			got = ncclGather(&one, &out, 1, INT32, -1, comm,
+					 stream);
+		else if (i == 1)
+			got = ncclScatter(&one, &out, 1, INT32, -1, comm,
+					  stream);
+		else if (i == 2)
+			got = ncclAllReduceConfig(&one, &out, 1, INT32, SUM,
+						  comm, stream, NULL);
+		else if (i == 3)
+			got = ncclCommInitRankScalable(&other, 1, 0, 2, &id,
+						       NULL);
+		else
+			got = ncclSend(&one, 1, INT32, 1, comm, stream);
+		IS(got == (i == 2 ? USAGE : ARGUMENT));
+		WANT(got, ncclGroupEnd());
+		sim_stream_sync(stream);
+		IS(!out);
+	}
+	OK(ncclCommDestroy(comm));
+	sim_stream_free(stream);
+}
+
 /* All collectives of no elements, on a stream that is none. */
 static void call_nothing(void *comm)
 {
@@ -405,6 +444,7 @@ int main(void)
 		cmocka_unit_test(case_current_device),
 		cmocka_unit_test(case_group_of_thread),
 		cmocka_unit_test(case_refused_inside),
+		cmocka_unit_test(case_refused_whatever),
 		cmocka_unit_test(case_count_zero),
 		cmocka_unit_test(case_messages_at_once),
 		cmocka_unit_test(case_group_in_progress),

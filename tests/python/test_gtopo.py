@@ -120,6 +120,21 @@ class Texts(unittest.TestCase):
         with self.assertRaisesRegex(gtopo.Error, "demand"):
             gtopo.search(machine("dgx-1v"), demand=[[1]])
 
+    def test_some_have_access(self):
+        """Where two GPUs are apart, nothing that runs has access."""
+        text = machine("workstation-4gpu")
+        for gpu, row in ((0, "x rwa --- rwa"), (2, "--- rwa x rwa")):
+            text = text.replace('<gpu dev="%d"' % gpu,
+                                '<gpu gt_p2p="%s" dev="%d"' % (row, gpu))
+        for gpus, apart in (("0-3", True), ("0,1,3", False)):
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always")
+                plan = gtopo.search(text, algo="ring", gpus=gpus)
+            self.assertEqual(["no peer access" in str(w.message) for w in said],
+                             [True] * apart)
+            self.assertEqual('"shm"' in plan, apart)
+            self.assertEqual('"peer"' in plan, not apart)
+
     def test_predict(self):
         plan = gtopo.search(machine("dgx-h100"), algo="ring")
         small, large = gtopo.predict(plan, [1024, 1 << 30])

@@ -15,6 +15,7 @@
  * waits beyond the limit; nothing stays open; and those that nothing has hit go
  * on where they are more than those of whom nothing is known.
  */
+#include "fault.h"
 #include "ring.h"
 #include "sim.h"
 
@@ -45,31 +46,13 @@ static const int64_t job_soak_ns = 1200000000;
 static const int64_t job_soon_ns =
 	1000000000; /* from a kill until it is right */
 
-enum job_fault_kind {
-	JOB_NAP,  /* stopped, for less than matters */
-	JOB_CLOG, /* what it sends comes later, by less than matters */
-	JOB_KILL,
-	JOB_DARK,
-	JOB_FREEZE, /* stopped for ever */
-	JOB_STOP,   /* stopped, for any time */
-	JOB_RESET,
-	JOB_MUTE, /* what it sends does not come */
-	JOB_CUT,  /* nothing between two hosts, for any time */
-	JOB_FILES,
-	JOB_STRANGER, /* killed, and then somebody else has its port */
-	JOB_FAULT_KINDS,
-};
+/* A seed draws from these, so their order makes its world. */
+static const enum sim_fault_kind job_kinds[] = {
+	SIM_FAULT_NAP,    SIM_FAULT_CLOG,  SIM_FAULT_KILL,    SIM_FAULT_DARK,
+	SIM_FAULT_FREEZE, SIM_FAULT_STOP,  SIM_FAULT_RESET,   SIM_FAULT_MUTE,
+	SIM_FAULT_CUT,    SIM_FAULT_FILES, SIM_FAULT_STRANGER};
 
-static const char *const job_fault_names[] = {
-	"nap",   "clog", "kill", "dark",     "freeze",  "stop",
-	"reset", "mute", "cut",  "no files", "stranger"};
-
-struct job_fault {
-	enum job_fault_kind kind;
-	uint32_t process, other;
-	int64_t at_ns, for_ns;
-	int done, hit; /* it came while the process ran */
-};
+enum { JOB_KINDS = sizeof(job_kinds) / sizeof(*job_kinds) };
 
 struct job_process {
 	uint32_t id;
@@ -91,7 +74,7 @@ static struct job {
 	uint32_t size, nranks, nfaults, ngroups, nbegun;
 	int64_t timeout_ns, begin_ns;
 	const struct gt_plan *plan;
-	struct job_fault faults[JOB_FAULTS];
+	struct sim_fault faults[JOB_FAULTS];
 	struct job_process processes[JOB_PROCESSES];
 	struct job_group groups[JOB_GROUPS];
 	char wrong[SIM_TEXT];
@@ -343,7 +326,7 @@ static void job_stranger(void *arg)
 {
 	static const char banner[] =
 		"SSH-2.0-a stranger, who says more than any greeting is long\n";
-	const struct job_fault *fault = arg;
+	const struct sim_fault *fault = arg;
 	struct gt_net_address address;
 	int fd = -1, fds[16], n = 0;
 
@@ -367,61 +350,16 @@ static void job_stranger(void *arg)
 		close(fd);
 }
 
-static void job_strike_process(struct job_fault *fault)
+static void job_strike(struct sim_fault *fault)
 {
-	struct sim_process *process = sim_process_of(fault->process);
-	int64_t until_ns = sim_now_ns() + fault->for_ns;
-	int64_t soon_ns = sim_now_ns() + fault->for_ns % (job.timeout_ns / 20);
-
-	if (fault->kind == JOB_NAP)
-		sim_lasts(&process->frozen_until_ns, soon_ns);
-	else if (fault->kind == JOB_STOP)
-		sim_lasts(&process->frozen_until_ns, until_ns);
-	else if (fault->kind == JOB_FREEZE)
-		sim_lasts(&process->frozen_until_ns, SIM_NEVER);
-	else if (fault->kind == JOB_CLOG)
-		sim_lasts(&process->clogged_until_ns, soon_ns);
-	else if (fault->kind == JOB_MUTE)
-		sim_lasts(&process->clogged_until_ns, SIM_NEVER - 1);
-	else if (fault->kind == JOB_FILES)
-		sim_lasts(&process->no_files_until_ns, until_ns);
-	else
-		sim_kill(fault->process,
-			 fault->kind == JOB_DARK ? SIM_DARK : SIM_KILLED);
-}
-
-static void job_strike(struct job_fault *fault)
-{
-	struct sim_process *process = sim_process_of(fault->process);
-
-	fault->done = 1;
-	fault->hit = process->end == SIM_RUNS;
-	if (!fault->hit)
-		return;
-	if (fault->kind == JOB_RESET)
-		fault->hit = sim_reset(fault->process);
-	else if (fault->kind == JOB_CUT)
-		sim_cut(process->host, sim_process_of(fault->other)->host,
-			sim_now_ns() + fault->for_ns);
-	else
-		job_strike_process(fault);
+	sim_fault_strike(fault, fault->for_ns % (job.timeout_ns / 20));
 }
 
 static void job_each(void *arg)
 {
 	(void)arg;
-	for (uint32_t i = 0; i < job.nfaults; i++)
-		if (!job.faults[i].done && sim_now_ns() >= job.faults[i].at_ns)
-			job_strike(&job.faults[i]);
+	sim_faults_each(job.faults, job.nfaults, job_strike);
 	sim_release(job.size);
-}
-
-/* A time of any magnitude from 16 us on, below 2^shift ns. */
-static int64_t job_draw_ns(unsigned shift)
-{
-	uint64_t most = 1ull << (14 + sim_draw(shift - 13));
-
-	return (int64_t)sim_draw(most);
 }
 
 /* The first one comes at any time, others often soon behind it. */
@@ -432,15 +370,14 @@ static void job_draw_faults(void)
 
 	job.nfaults = (uint32_t)sim_draw(JOB_FAULTS + 1);
 	for (uint32_t i = 0; i < job.nfaults; i++) {
-		job.faults[i] = (struct job_fault){
-			.kind = only_kills ? JOB_KILL
-					   : (enum job_fault_kind)sim_draw(
-						     JOB_FAULT_KINDS),
+		job.faults[i] = (struct sim_fault){
+			.kind = only_kills ? SIM_FAULT_KILL
+					   : job_kinds[sim_draw(JOB_KINDS)],
 			.process = (uint32_t)sim_draw(job.size),
 			.other = (uint32_t)sim_draw(job.size),
 			.at_ns = job.begin_ns + at_ns,
-			.for_ns = job_draw_ns(34)};
-		at_ns += job_draw_ns(33);
+			.for_ns = sim_draw_ns(34)};
+		at_ns += sim_draw_ns(33);
 	}
 }
 
@@ -463,72 +400,12 @@ static void job_make(uint64_t seed)
 			(uint32_t)sim_draw(job.size));
 	}
 	for (uint32_t i = 0; i < job.nfaults; i++)
-		if (job.faults[i].kind == JOB_STRANGER)
+		if (job.faults[i].kind == SIM_FAULT_STRANGER)
 			sim_add(job_stranger, &job.faults[i],
 				sim_process_of(job.faults[i].process)->host);
 }
 
 /* ---- The judge. */
-
-static int job_is_harmless(enum job_fault_kind kind)
-{
-	return kind == JOB_NAP || kind == JOB_CLOG;
-}
-
-/* What has hit the job. */
-struct job_damage {
-	uint32_t dead;    /* bits: they are gone, and their hosts say so */
-	uint32_t unknown; /* bits: nobody knows of them for sure */
-	int resets, cuts;
-	int64_t last_ns;
-};
-
-static struct job_damage job_damage(void)
-{
-	struct job_damage damage = {0};
-
-	for (uint32_t i = 0; i < job.nfaults; i++) {
-		const struct job_fault *fault = &job.faults[i];
-
-		if (!fault->hit || job_is_harmless(fault->kind))
-			continue;
-		damage.last_ns = fault->at_ns;
-		if (fault->kind == JOB_RESET)
-			damage.resets++;
-		else if (fault->kind == JOB_CUT)
-			damage.cuts++;
-		else if (fault->kind == JOB_KILL)
-			damage.dead |= 1u << fault->process;
-		else
-			damage.unknown |= 1u << fault->process;
-	}
-	damage.dead &= ~damage.unknown;
-	return damage;
-}
-
-static uint32_t job_count(uint32_t bits)
-{
-	return (uint32_t)__builtin_popcount(bits);
-}
-
-/*
- * Those that nothing has hit, where they must go on; else none.  Two that are
- * silent one after the other may take all the time that there is.
- */
-static uint32_t job_must_go_on(const struct job_damage *damage)
-{
-	uint32_t all = (1u << job.size) - 1;
-	uint32_t sound = all & ~(damage->dead | damage->unknown);
-
-	/* Where somebody is silent, nobody is known to be dead. */
-	uint32_t lost = damage->unknown ? damage->unknown | damage->dead : 0;
-
-	return job.nbegun == job.size && damage->resets < 2 && !damage->cuts &&
-			       job_count(damage->unknown) < 2 &&
-			       job_count(sound) > job_count(lost)
-		       ? sound
-		       : 0;
-}
 
 static int job_judge_process(const struct job_process *me, uint32_t must,
 			     char why[SIM_TEXT])
@@ -536,10 +413,11 @@ static int job_judge_process(const struct job_process *me, uint32_t must,
 	int64_t limit_ns = job.begin_ns + job_soak_ns + 2000000000;
 
 	for (uint32_t i = 0; i <= job.nfaults; i++)
-		limit_ns += 3 * job.timeout_ns +
-			    (i < job.nfaults && job.faults[i].kind == JOB_STOP
-				     ? job.faults[i].for_ns
-				     : 0);
+		limit_ns +=
+			3 * job.timeout_ns +
+			(i < job.nfaults && job.faults[i].kind == SIM_FAULT_STOP
+				 ? job.faults[i].for_ns
+				 : 0);
 	if (sim_process_of(me->id)->end != SIM_ENDED)
 		return 0;
 	if (me->rc && !me->text[0] && me->has_begun)
@@ -556,7 +434,7 @@ static int job_judge_process(const struct job_process *me, uint32_t must,
 }
 
 /* Where processes were killed and nothing else, it takes no second. */
-static int job_judge_time(const struct job_damage *damage, uint32_t must,
+static int job_judge_time(const struct sim_damage *damage, uint32_t must,
 			  char why[SIM_TEXT])
 {
 	if (!must || !damage->dead || damage->unknown || damage->resets ||
@@ -578,13 +456,7 @@ static void job_tell(const char *why)
 	fprintf(report, "seed %llu: %u processes, %u ranks, limit %.0f s",
 		(unsigned long long)job.seed, job.size, job.nranks,
 		(double)job.timeout_ns / 1e9);
-	for (uint32_t i = 0; i < job.nfaults; i++)
-		fprintf(report, "; %s of %u (%u) at %.6f s for %.6f s%s",
-			job_fault_names[job.faults[i].kind],
-			job.faults[i].process, job.faults[i].other,
-			(double)(job.faults[i].at_ns - job.begin_ns) / 1e9,
-			(double)job.faults[i].for_ns / 1e9,
-			job.faults[i].hit ? "" : " (too late)");
+	sim_faults_print(report, job.faults, job.nfaults, job.begin_ns);
 	fprintf(report, ": %s\n", why);
 	for (uint32_t p = 0; p < job.size; p++)
 		fprintf(report,
@@ -602,14 +474,15 @@ static void job_tell(const char *why)
 static int job_run(uint64_t seed, int verbose)
 {
 	char why[SIM_TEXT] = "";
-	struct job_damage damage;
-	uint32_t must;
+	struct sim_damage damage;
+	uint32_t must = 0;
 	int bad;
 
 	job_make(seed);
 	bad = sim_run(job_soak_ns + 60 * job.timeout_ns, job_each, NULL, why);
-	damage = job_damage();
-	must = job_must_go_on(&damage);
+	damage = sim_damage_of(job.faults, job.nfaults);
+	if (job.nbegun == job.size)
+		must = sim_must_go_on(&damage, job.size);
 	if (!bad && job.wrong[0])
 		bad = snprintf(why, SIM_TEXT, "%s", job.wrong);
 	for (uint32_t p = 0; !bad && p < job.size; p++)

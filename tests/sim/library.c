@@ -15,6 +15,7 @@
  * who cannot go on says why; nobody waits beyond the limit, and nothing stays
  * open.
  */
+#include "fault.h"
 #include "ring.h"
 #include "sim.h"
 
@@ -47,29 +48,13 @@ enum {
 	JOB_SOON_NS = 1000000000, /* from a blow until it is right */
 };
 
-enum job_fault_kind {
-	JOB_NAP,  /* stopped, for less than matters */
-	JOB_CLOG, /* what it sends comes later, by less than matters */
-	JOB_KILL,
-	JOB_ABORT, /* one of its threads aborts its communicator */
-	JOB_DARK,
-	JOB_FREEZE, /* stopped for ever */
-	JOB_RESET,
-	JOB_MUTE, /* what it sends does not come */
-	JOB_CUT,  /* nothing between two hosts, for any time */
-	JOB_FAULT_KINDS,
-};
+/* A seed draws from these, so their order makes its world. */
+static const enum sim_fault_kind job_kinds[] = {
+	SIM_FAULT_NAP,   SIM_FAULT_CLOG, SIM_FAULT_KILL,
+	SIM_FAULT_ABORT, SIM_FAULT_DARK, SIM_FAULT_FREEZE,
+	SIM_FAULT_RESET, SIM_FAULT_MUTE, SIM_FAULT_CUT};
 
-static const char *const job_fault_names[] = {"nap",   "clog", "kill",
-					      "abort", "dark", "freeze",
-					      "reset", "mute", "cut"};
-
-struct job_fault {
-	enum job_fault_kind kind;
-	uint32_t process, other;
-	int64_t at_ns, for_ns;
-	int done, hit; /* it came while the process ran */
-};
+enum { JOB_KINDS = sizeof(job_kinds) / sizeof(*job_kinds) };
 
 struct job_process {
 	uint32_t id;
@@ -95,7 +80,7 @@ static struct job {
 	uint32_t size, nranks, nfaults, ngroups, nbegun;
 	int32_t rounds;
 	int64_t timeout_ns, begin_ns, hit_ns;
-	struct job_fault faults[JOB_FAULTS];
+	struct sim_fault faults[JOB_FAULTS];
 	struct job_process processes[JOB_PROCESSES];
 	struct job_group groups[JOB_GROUPS];
 	char wrong[SIM_TEXT];
@@ -364,7 +349,7 @@ static int job_create(struct job_process *me, struct gt_err *err)
 /* A thread that aborts whatever communicator there is by then. */
 static void *job_abort(void *arg)
 {
-	struct job_fault *fault = arg;
+	struct sim_fault *fault = arg;
 	struct job_process *me = &job.processes[fault->process];
 	struct gtopo_comm *comm;
 
@@ -397,7 +382,7 @@ static void job_main(void *arg)
 	me->has_begun = !me->rc;
 	job.nbegun += !me->rc;
 	for (uint32_t i = 0; !me->rc && i < job.nfaults; i++)
-		if (job.faults[i].kind == JOB_ABORT &&
+		if (job.faults[i].kind == SIM_FAULT_ABORT &&
 		    job.faults[i].process == me->id)
 			pthread_create(&threads[n++], NULL, job_abort,
 				       &job.faults[i]);
@@ -413,51 +398,23 @@ static void job_main(void *arg)
 
 /* ---- Faults. */
 
-static void job_strike(struct job_fault *fault)
+static void job_strike(struct sim_fault *fault)
 {
-	struct sim_process *process = sim_process_of(fault->process);
-	uint32_t other = sim_process_of(fault->other)->host;
-	int64_t until_ns = sim_now_ns() + fault->for_ns;
-	int64_t soon_ns = sim_now_ns() + fault->for_ns % (job.timeout_ns / 20);
+	int64_t short_ns = fault->for_ns % (job.timeout_ns / 20);
 
-	fault->done = 1;
-	fault->hit = process->end == SIM_RUNS;
-	if (!fault->hit)
+	/* A thread of the process does that itself. */
+	if (fault->kind == SIM_FAULT_ABORT)
 		return;
-	job.hit_ns = sim_now_ns();
-	if (fault->kind == JOB_NAP)
-		sim_lasts(&process->frozen_until_ns, soon_ns);
-	else if (fault->kind == JOB_CLOG)
-		sim_lasts(&process->clogged_until_ns, soon_ns);
-	else if (fault->kind == JOB_FREEZE)
-		sim_lasts(&process->frozen_until_ns, SIM_NEVER);
-	else if (fault->kind == JOB_MUTE)
-		sim_lasts(&process->clogged_until_ns, SIM_NEVER - 1);
-	else if (fault->kind == JOB_CUT)
-		sim_cut(process->host, other, until_ns);
-	else if (fault->kind == JOB_RESET)
-		fault->hit = sim_reset(fault->process);
-	else
-		sim_kill(fault->process,
-			 fault->kind == JOB_DARK ? SIM_DARK : SIM_KILLED);
+	if (sim_process_of(fault->process)->end == SIM_RUNS)
+		job.hit_ns = sim_now_ns();
+	sim_fault_strike(fault, short_ns);
 }
 
 static void job_each(void *arg)
 {
 	(void)arg;
-	for (uint32_t i = 0; i < job.nfaults; i++)
-		if (!job.faults[i].done && job.faults[i].kind != JOB_ABORT &&
-		    sim_now_ns() >= job.faults[i].at_ns)
-			job_strike(&job.faults[i]);
+	sim_faults_each(job.faults, job.nfaults, job_strike);
 	sim_release(job.size);
-}
-
-/* A time of any magnitude from 16 us on, below 2^shift ns. */
-static int64_t job_draw_ns(unsigned shift)
-{
-	uint64_t most = 1ull << (14 + sim_draw(shift - 13));
-
-	return (int64_t)sim_draw(most);
 }
 
 /* The first one comes at any time, others often soon behind it. */
@@ -468,16 +425,15 @@ static void job_draw_faults(void)
 
 	job.nfaults = (uint32_t)sim_draw(JOB_FAULTS + 1);
 	for (uint32_t i = 0; i < job.nfaults; i++) {
-		job.faults[i] = (struct job_fault){
-			.kind = only_ends ? JOB_KILL + (enum job_fault_kind)
-							       sim_draw(2)
-					  : (enum job_fault_kind)sim_draw(
-						    JOB_FAULT_KINDS),
+		job.faults[i] = (struct sim_fault){
+			.kind = !only_ends    ? job_kinds[sim_draw(JOB_KINDS)]
+				: sim_draw(2) ? SIM_FAULT_ABORT
+					      : SIM_FAULT_KILL,
 			.process = (uint32_t)sim_draw(job.size),
 			.other = (uint32_t)sim_draw(job.size),
 			.at_ns = job.begin_ns + at_ns,
-			.for_ns = job_draw_ns(33)};
-		at_ns += job_draw_ns(31);
+			.for_ns = sim_draw_ns(33)};
+		at_ns += sim_draw_ns(31);
 	}
 }
 
@@ -500,58 +456,6 @@ static void job_make(uint64_t seed)
 }
 
 /* ---- The judge. */
-
-/* What has hit the job. */
-struct job_damage {
-	uint32_t dead;    /* bits: they are gone, and their hosts say so */
-	uint32_t unknown; /* bits: nobody knows of them for sure */
-	int delays, resets, cuts;
-};
-
-static struct job_damage job_damage(void)
-{
-	struct job_damage damage = {0};
-
-	for (uint32_t i = 0; i < job.nfaults; i++) {
-		const struct job_fault *fault = &job.faults[i];
-
-		if (!fault->hit || fault->kind == JOB_ABORT)
-			continue;
-		if (fault->kind <= JOB_CLOG)
-			damage.delays++;
-		else if (fault->kind == JOB_RESET)
-			damage.resets++;
-		else if (fault->kind == JOB_CUT)
-			damage.cuts++;
-		else if (fault->kind == JOB_KILL)
-			damage.dead |= 1u << fault->process;
-		else
-			damage.unknown |= 1u << fault->process;
-	}
-	damage.dead &= ~damage.unknown;
-	return damage;
-}
-
-static uint32_t job_count(uint32_t bits)
-{
-	return (uint32_t)__builtin_popcount(bits);
-}
-
-/* Those that nothing has hit, where they must go on; else none. */
-static uint32_t job_must_go_on(const struct job_damage *damage)
-{
-	uint32_t all = (1u << job.size) - 1;
-	uint32_t sound = all & ~(damage->dead | damage->unknown);
-
-	/* Where somebody is silent, nobody is known to be dead. */
-	uint32_t lost = damage->unknown ? damage->unknown | damage->dead : 0;
-
-	return job.nbegun == job.size && damage->resets < 2 && !damage->cuts &&
-			       job_count(damage->unknown) < 2 &&
-			       job_count(sound) > job_count(lost)
-		       ? sound
-		       : 0;
-}
 
 static int job_judge_process(const struct job_process *me, uint32_t must,
 			     char why[SIM_TEXT])
@@ -577,7 +481,7 @@ static int job_judge_process(const struct job_process *me, uint32_t must,
 
 /* Where nobody had to be silent first, all is quick. */
 static int job_judge_time(const struct job_process *me,
-			  const struct job_damage *damage, uint32_t must,
+			  const struct sim_damage *damage, uint32_t must,
 			  char why[SIM_TEXT])
 {
 	if (!(must >> me->id & 1) || damage->unknown || damage->resets ||
@@ -599,13 +503,7 @@ static void job_tell(const char *why)
 	printf("seed %llu: %u processes, %u ranks, %d rounds, limit %.0f s",
 	       (unsigned long long)job.seed, job.size, job.nranks, job.rounds,
 	       (double)job.timeout_ns / 1e9);
-	for (uint32_t i = 0; i < job.nfaults; i++)
-		printf("; %s of %u (%u) at %.6f s for %.6f s%s",
-		       job_fault_names[job.faults[i].kind],
-		       job.faults[i].process, job.faults[i].other,
-		       (double)(job.faults[i].at_ns - job.begin_ns) / 1e9,
-		       (double)job.faults[i].for_ns / 1e9,
-		       job.faults[i].hit ? "" : " (too late)");
+	sim_faults_print(stdout, job.faults, job.nfaults, job.begin_ns);
 	printf(": %s\n", why);
 	for (uint32_t p = 0; p < job.size; p++)
 		printf("    process %u: status %d after %d operations, %.3f s, "
@@ -618,14 +516,15 @@ static void job_tell(const char *why)
 static int job_run(uint64_t seed, int verbose)
 {
 	char why[SIM_TEXT] = "";
-	struct job_damage damage;
-	uint32_t must;
+	struct sim_damage damage;
+	uint32_t must = 0;
 	int bad;
 
 	job_make(seed);
 	bad = sim_run(60 * job.timeout_ns, job_each, NULL, why);
-	damage = job_damage();
-	must = job_must_go_on(&damage);
+	damage = sim_damage_of(job.faults, job.nfaults);
+	if (job.nbegun == job.size)
+		must = sim_must_go_on(&damage, job.size);
 	if (!bad && job.wrong[0])
 		bad = snprintf(why, SIM_TEXT, "%s", job.wrong);
 	for (uint32_t p = 0; !bad && p < job.size; p++)

@@ -12,6 +12,7 @@
  * done; else whoever cannot go on says why, in time; nobody waits for ever, and
  * nothing stays open.
  */
+#include "fault.h"
 #include "ring.h"
 #include "sim.h"
 
@@ -38,26 +39,14 @@ enum {
 	JOB_SLICES = 60, /* about so many make a large buffer */
 };
 
-enum job_fault_kind {
-	JOB_NAP,  /* stopped, for less than matters */
-	JOB_HOLD, /* what goes between two hosts comes later, by little */
-	JOB_KILL,
-	JOB_DARK,
-	JOB_FREEZE, /* stopped for ever */
-	JOB_RESET,
-	JOB_MUTE, /* what it sends does not come */
-	JOB_CUT,  /* nothing between two hosts any more */
-	JOB_FAULT_KINDS,
-};
+/* A seed draws from these, so their order makes its world. */
+static const enum sim_fault_kind job_kinds[] = {
+	SIM_FAULT_NAP,    SIM_FAULT_HOLD,  SIM_FAULT_KILL, SIM_FAULT_DARK,
+	SIM_FAULT_FREEZE, SIM_FAULT_RESET, SIM_FAULT_MUTE, SIM_FAULT_CUT};
 
-static const char *const job_fault_names[] = {"nap",    "hold",  "kill", "dark",
-					      "freeze", "reset", "mute", "cut"};
-
-struct job_fault {
-	enum job_fault_kind kind;
-	uint32_t process, other;
-	int64_t at_ns, for_ns;
-	int done, hit; /* it came while the process ran */
+enum {
+	JOB_HOLDS = 2, /* the first ones only hold up */
+	JOB_KINDS = sizeof(job_kinds) / sizeof(*job_kinds),
 };
 
 struct job_process {
@@ -76,7 +65,7 @@ static struct job {
 	enum gt_coll colls[JOB_ROUNDS];
 	uint64_t counts[JOB_ROUNDS]; /* elements of a block */
 	int64_t held_until_ns[JOB_PROCESSES * JOB_PROCESSES];
-	struct job_fault faults[JOB_FAULTS];
+	struct sim_fault faults[JOB_FAULTS];
 	struct job_process processes[JOB_PROCESSES];
 } job;
 
@@ -178,39 +167,28 @@ static void job_hold(uint32_t a, uint32_t b, int64_t until_ns)
 	sim_cut(a, b, job.held_until_ns[pair]);
 }
 
-static void job_strike(struct job_fault *fault)
+static void job_strike(struct sim_fault *fault)
 {
 	struct sim_process *process = sim_process_of(fault->process);
 	uint32_t other = sim_process_of(fault->other)->host;
 	int64_t until_ns = sim_now_ns() + fault->for_ns;
 
+	if (fault->kind != SIM_FAULT_HOLD && fault->kind != SIM_FAULT_CUT) {
+		sim_fault_strike(fault, fault->for_ns);
+		return;
+	}
 	fault->done = 1;
 	fault->hit = process->end == SIM_RUNS;
-	if (!fault->hit)
-		return;
-	if (fault->kind == JOB_NAP)
-		sim_lasts(&process->frozen_until_ns, until_ns);
-	else if (fault->kind == JOB_FREEZE)
-		sim_lasts(&process->frozen_until_ns, SIM_NEVER);
-	else if (fault->kind == JOB_HOLD)
-		job_hold(process->host, other, until_ns);
-	else if (fault->kind == JOB_CUT)
-		job_hold(process->host, other, SIM_NEVER - 1);
-	else if (fault->kind == JOB_MUTE)
-		sim_lasts(&process->clogged_until_ns, SIM_NEVER - 1);
-	else if (fault->kind == JOB_RESET)
-		fault->hit = sim_reset(fault->process);
-	else
-		sim_kill(fault->process,
-			 fault->kind == JOB_DARK ? SIM_DARK : SIM_KILLED);
+	if (fault->hit)
+		job_hold(process->host, other,
+			 fault->kind == SIM_FAULT_HOLD ? until_ns
+						       : SIM_NEVER - 1);
 }
 
 static void job_each(void *arg)
 {
 	(void)arg;
-	for (uint32_t i = 0; i < job.nfaults; i++)
-		if (!job.faults[i].done && sim_now_ns() >= job.faults[i].at_ns)
-			job_strike(&job.faults[i]);
+	sim_faults_each(job.faults, job.nfaults, job_strike);
 	sim_release(job.size);
 }
 
@@ -220,9 +198,9 @@ static void job_draw_faults(void)
 
 	job.nfaults = (uint32_t)sim_draw(JOB_FAULTS + 1);
 	for (uint32_t i = 0; i < job.nfaults; i++)
-		job.faults[i] = (struct job_fault){
-			.kind = (enum job_fault_kind)sim_draw(
-				only_holds ? JOB_KILL : JOB_FAULT_KINDS),
+		job.faults[i] = (struct sim_fault){
+			.kind = job_kinds[sim_draw(only_holds ? JOB_HOLDS
+							      : JOB_KINDS)],
 			.process = (uint32_t)sim_draw(job.size),
 			.other = (uint32_t)sim_draw(job.size),
 			.at_ns = job.begin_ns + (int64_t)sim_draw(400000000),
@@ -284,8 +262,9 @@ static void job_make(uint64_t seed)
 static int job_is_disturbed(int but_for_resets)
 {
 	for (uint32_t i = 0; i < job.nfaults; i++)
-		if (job.faults[i].hit && job.faults[i].kind > JOB_HOLD &&
-		    (job.faults[i].kind != JOB_RESET || !but_for_resets))
+		if (job.faults[i].hit &&
+		    !sim_fault_is_harmless(&job.faults[i]) &&
+		    (job.faults[i].kind != SIM_FAULT_RESET || !but_for_resets))
 			return 1;
 	return 0;
 }
@@ -336,13 +315,7 @@ static void job_tell(const char *why)
 	       (unsigned long long)job.seed, job.size, job.nranks, job.rounds,
 	       job.slots, job.slice_bytes, job.sockets,
 	       (double)job.timeout_ns / 1e9);
-	for (uint32_t i = 0; i < job.nfaults; i++)
-		printf("; %s of %u (%u) at %.3f s for %.3f s%s",
-		       job_fault_names[job.faults[i].kind],
-		       job.faults[i].process, job.faults[i].other,
-		       (double)(job.faults[i].at_ns - job.begin_ns) / 1e9,
-		       (double)job.faults[i].for_ns / 1e9,
-		       job.faults[i].hit ? "" : " (too late)");
+	sim_faults_print(stdout, job.faults, job.nfaults, job.begin_ns);
 	printf(": %s\n", why);
 	for (uint32_t p = 0; p < job.size; p++)
 		printf("    process %u: status %d after %u rounds, %.3f s: "

@@ -1,19 +1,23 @@
 # Whole jobs in a simulated system, each of one seed: sim.h.
 check_PROGRAMS += %D%/sim_world
-%C%_sim_world_SOURCES = %D%/sim.h %D%/sched.c %D%/net.c %D%/wrap.c
+%C%_sim_world_SOURCES = %D%/sim.h %D%/sched.c %D%/net.c %D%/wrap.c \
+	%D%/fault.h %D%/fault.c
 %C%_sim_world_SOURCES += %D%/seeds.c %D%/world.c
 %C%_sim_world_LDADD = $(gtopo_LDADD)
 check_PROGRAMS += %D%/sim_going
-%C%_sim_going_SOURCES = %D%/sim.h %D%/sched.c %D%/net.c %D%/wrap.c
+%C%_sim_going_SOURCES = %D%/sim.h %D%/sched.c %D%/net.c %D%/wrap.c \
+	%D%/fault.h %D%/fault.c
 %C%_sim_going_SOURCES += %D%/seeds.c %D%/ring.h %D%/ring.c %D%/going.c
 %C%_sim_going_LDADD = $(gtopo_LDADD)
 check_PROGRAMS += %D%/sim_links
-%C%_sim_links_SOURCES = %D%/sim.h %D%/sched.c %D%/net.c %D%/wrap.c
+%C%_sim_links_SOURCES = %D%/sim.h %D%/sched.c %D%/net.c %D%/wrap.c \
+	%D%/fault.h %D%/fault.c
 %C%_sim_links_SOURCES += %D%/seeds.c %D%/wrap_link.c %D%/ring.h %D%/ring.c
 %C%_sim_links_SOURCES += %D%/links.c
 %C%_sim_links_LDADD = $(gtopo_LDADD)
 check_PROGRAMS += %D%/sim_library
-%C%_sim_library_SOURCES = %D%/sim.h %D%/sched.c %D%/net.c %D%/wrap.c
+%C%_sim_library_SOURCES = %D%/sim.h %D%/sched.c %D%/net.c %D%/wrap.c \
+	%D%/fault.h %D%/fault.c
 %C%_sim_library_SOURCES += %D%/seeds.c %D%/wrap_link.c %D%/ring.h %D%/ring.c
 %C%_sim_library_SOURCES += %D%/library.c
 %C%_sim_library_LDADD = $(gtopo_LDADD)

@@ -7,6 +7,7 @@
  * ever hears anything else; who cannot go on learns why, and who is gone, in
  * time; nobody waits for ever; nothing stays open.
  */
+#include "fault.h"
 #include "sim.h"
 
 #include <arpa/inet.h>
@@ -29,26 +30,12 @@ enum {
 	JOB_CONNECT_NS = 100000000, /* until it knocks again, and is let in */
 };
 
-enum job_fault_kind {
-	JOB_NAP,  /* stopped, for less than matters */
-	JOB_CLOG, /* what it sends comes later, by less than matters */
-	JOB_KILL,
-	JOB_DARK,
-	JOB_FREEZE, /* stopped for ever */
-	JOB_RESET,
-	JOB_MUTE, /* what it sends does not come */
-	JOB_FAULT_KINDS,
-};
+/* A seed draws from these, so their order makes its world. */
+static const enum sim_fault_kind job_kinds[] = {
+	SIM_FAULT_NAP,    SIM_FAULT_CLOG,  SIM_FAULT_KILL, SIM_FAULT_DARK,
+	SIM_FAULT_FREEZE, SIM_FAULT_RESET, SIM_FAULT_MUTE};
 
-static const char *const job_fault_names[] = {"nap",    "clog",  "kill", "dark",
-					      "freeze", "reset", "mute"};
-
-struct job_fault {
-	enum job_fault_kind kind;
-	uint32_t process;
-	int64_t at_ns;
-	int done, hit; /* it came while the process ran */
-};
+enum { JOB_KINDS = sizeof(job_kinds) / sizeof(*job_kinds) };
 
 struct job_process {
 	uint32_t rank;
@@ -64,7 +51,7 @@ static struct job {
 	uint32_t size, rounds, nfaults;
 	int has_parent;
 	int64_t timeout_ns, begin_ns;
-	struct job_fault faults[JOB_FAULTS];
+	struct sim_fault faults[JOB_FAULTS];
 	struct job_process processes[JOB_PROCESSES];
 } job;
 
@@ -177,40 +164,16 @@ static void job_main(void *arg)
 	me->end_ns = sim_now_ns();
 }
 
-static int job_is_harmless(const struct job_fault *fault)
+static void job_strike(struct sim_fault *fault)
 {
-	return fault->kind == JOB_NAP || fault->kind == JOB_CLOG;
-}
-
-static void job_strike(struct job_fault *fault)
-{
-	struct sim_process *process = sim_process_of(fault->process);
-	int64_t until_ns =
-		sim_now_ns() + (int64_t)sim_draw((uint64_t)job.timeout_ns / 20);
-
-	fault->done = 1;
-	fault->hit = process->end == SIM_RUNS;
-	if (fault->kind == JOB_NAP)
-		sim_lasts(&process->frozen_until_ns, until_ns);
-	else if (fault->kind == JOB_FREEZE)
-		sim_lasts(&process->frozen_until_ns, SIM_NEVER);
-	else if (fault->kind == JOB_CLOG)
-		sim_lasts(&process->clogged_until_ns, until_ns);
-	else if (fault->kind == JOB_MUTE)
-		sim_lasts(&process->clogged_until_ns, SIM_NEVER - 1);
-	else if (fault->kind == JOB_RESET)
-		fault->hit = sim_reset(fault->process);
-	else
-		sim_kill(fault->process,
-			 fault->kind == JOB_DARK ? SIM_DARK : SIM_KILLED);
+	fault->for_ns = (int64_t)sim_draw((uint64_t)job.timeout_ns / 20);
+	sim_fault_strike(fault, fault->for_ns);
 }
 
 static void job_each(void *arg)
 {
 	(void)arg;
-	for (uint32_t i = 0; i < job.nfaults; i++)
-		if (!job.faults[i].done && sim_now_ns() >= job.faults[i].at_ns)
-			job_strike(&job.faults[i]);
+	sim_faults_each(job.faults, job.nfaults, job_strike);
 	sim_release(job.size);
 }
 
@@ -226,8 +189,8 @@ static void job_make(uint64_t seed)
 	job.begin_ns = sim_now_ns();
 	job.nfaults = (uint32_t)sim_draw(JOB_FAULTS + 1);
 	for (uint32_t i = 0; i < job.nfaults; i++)
-		job.faults[i] = (struct job_fault){
-			.kind = (enum job_fault_kind)sim_draw(JOB_FAULT_KINDS),
+		job.faults[i] = (struct sim_fault){
+			.kind = job_kinds[sim_draw(JOB_KINDS)],
 			.process = (uint32_t)sim_draw(job.size),
 			.at_ns = sim_now_ns() + (int64_t)sim_draw(500000000)};
 	for (uint32_t p = 0; p < job.size; p++) {
@@ -244,12 +207,12 @@ static int job_culprit(void)
 	int culprit = -1;
 
 	for (uint32_t i = 0; i < job.nfaults; i++) {
-		const struct job_fault *fault = &job.faults[i];
+		const struct sim_fault *fault = &job.faults[i];
 
-		if (job_is_harmless(fault) || !fault->hit)
+		if (sim_fault_is_harmless(fault) || !fault->hit)
 			continue;
-		if (fault->kind == JOB_RESET || fault->kind == JOB_MUTE ||
-		    culprit >= 0)
+		if (fault->kind == SIM_FAULT_RESET ||
+		    fault->kind == SIM_FAULT_MUTE || culprit >= 0)
 			return -1;
 		culprit = (int)fault->process;
 	}
@@ -259,7 +222,7 @@ static int job_culprit(void)
 static int job_is_disturbed(void)
 {
 	for (uint32_t i = 0; i < job.nfaults; i++)
-		if (job.faults[i].hit && !job_is_harmless(&job.faults[i]))
+		if (job.faults[i].hit && !sim_fault_is_harmless(&job.faults[i]))
 			return 1;
 	return 0;
 }
@@ -323,12 +286,7 @@ static void job_tell(const char *why)
 	       (unsigned long long)job.seed, job.size, job.rounds,
 	       (double)job.timeout_ns / 1e9,
 	       job.has_parent ? ", with a parent" : "");
-	for (uint32_t i = 0; i < job.nfaults; i++)
-		printf("; %s of %u at %.3f s%s",
-		       job_fault_names[job.faults[i].kind],
-		       job.faults[i].process,
-		       (double)(job.faults[i].at_ns - job.begin_ns) / 1e9,
-		       job.faults[i].hit ? "" : " (too late)");
+	sim_faults_print(stdout, job.faults, job.nfaults, job.begin_ns);
 	printf(": %s\n", why);
 	for (uint32_t p = 0; p < job.size; p++)
 		printf("    process %u: status %d after %u rounds, %.3f s: "

@@ -64,6 +64,7 @@ unit_tests += \
 	%D%/search/pick/test_pick \
 	%D%/search/pick/test_several \
 	%D%/search/problem/test_flat_cluster \
+	%D%/search/rails/test_meshed \
 	%D%/search/rails/test_rails \
 	%D%/search/ring/test_relays \
 	%D%/search/ring/test_ring \
@@ -111,6 +112,7 @@ unit_tests += \
 	%D%/exec/cuda/p2p/test_lanes \
 	%D%/exec/cuda/p2p/test_packet_parts \
 	%D%/exec/cuda/p2p/test_staged \
+	%D%/exec/cuda/p2p/test_staged_lanes \
 	%D%/exec/cuda/test_demand \
 	%D%/exec/cuda/test_early_launch \
 	%D%/exec/cuda/test_invariant \
@@ -119,6 +121,7 @@ unit_tests += \
 	%D%/exec/cuda/test_mesh \
 	%D%/exec/cuda/test_pieces \
 	%D%/exec/cuda/test_places \
+	%D%/exec/cuda/test_region_budget \
 	%D%/exec/cuda/test_registration \
 	%D%/exec/cuda/test_sendrecv \
 	%D%/exec/cuda/test_staged_choice
@@ -137,6 +140,9 @@ tests_unit_exec_cuda_p2p_test_detour_SOURCES = \
 tests_unit_exec_cuda_p2p_test_lanes_SOURCES = \
 	%D%/exec/cuda/p2p/test_lanes.c \
 	%D%/exec/cuda/p2p/values.h \
+	%D%/exec/cuda/p2p/streams.c %D%/exec/cuda/p2p/streams.h
+tests_unit_exec_cuda_p2p_test_staged_lanes_SOURCES = \
+	%D%/exec/cuda/p2p/test_staged_lanes.c \
 	%D%/exec/cuda/p2p/streams.c %D%/exec/cuda/p2p/streams.h
 tests_unit_exec_cuda_p2p_test_staged_SOURCES = \
 	%D%/exec/cuda/p2p/test_staged.c \

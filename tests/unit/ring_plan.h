@@ -1,27 +1,19 @@
-/*
- * Ring plans made in memory, and a random number generator whose sequence is
- * the same everywhere, so that a failing case can be repeated by its seed.
- */
+/* Ring plans made in memory. */
 #ifndef GT_TESTS_UNIT_RING_PLAN_H
 #define GT_TESTS_UNIT_RING_PLAN_H
 
+#include "draw.h"
 #include "unit/test.h"
 
 #include "base/arena.h"
 #include "plan/ir/plan.h"
-
-static inline uint32_t test_random(uint64_t *state, uint32_t below)
-{
-	*state = *state * 6364136223846793005u + 1442695040888963407u;
-	return (uint32_t)(*state >> 33) % below;
-}
 
 /* A channel's ring: a random order of the ranks. */
 static inline void test_ring_shuffle(uint32_t *order, uint32_t n,
 				     uint64_t *state)
 {
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t j = test_random(state, i + 1);
+		uint32_t j = draw(state, i + 1);
 
 		order[i] = order[j];
 		order[j] = i;
@@ -67,7 +59,7 @@ static inline struct gt_plan *test_ring_plan(uint32_t n, uint32_t nchannels,
 			plan->arena, "0000:%02x:00.0", 0x18 + r);
 	}
 	for (uint32_t c = 0; c < nchannels; c++)
-		sum += weight[c] = 1 + test_random(state, 9);
+		sum += weight[c] = 1 + draw(state, 9);
 	for (uint32_t c = 0; c < nchannels; c++) {
 		struct gt_plan_channel *channel = &plan->channels[c];
 
@@ -101,7 +93,7 @@ static inline void test_tree_shape(struct gt_plan *plan, uint64_t *state)
 		channel->parent[plan->root] = -1;
 		for (uint32_t i = 1; i < n; i++)
 			channel->parent[order[i]] =
-				(int32_t)order[test_random(state, i)];
+				(int32_t)order[draw(state, i)];
 	}
 }
 
@@ -115,13 +107,13 @@ static inline void test_flow_shape(struct gt_plan *plan, uint64_t *state)
 		struct gt_plan_channel *channel = &plan->channels[c];
 
 		channel->shape = GT_SHAPE_FLOW;
-		channel->npaths = n < 4 ? 0 : test_random(state, n + 1);
+		channel->npaths = n < 4 ? 0 : draw(state, n + 1);
 		channel->paths = gt_arena_array(plan->arena, channel->npaths,
 						sizeof(*channel->paths));
 		for (uint32_t i = 0; i < channel->npaths; i++) {
 			struct gt_plan_path *path = &channel->paths[i];
 
-			path->nranks = 3 + test_random(state, 2);
+			path->nranks = 3 + draw(state, 2);
 			path->ranks = gt_arena_array(plan->arena, path->nranks,
 						     sizeof(*path->ranks));
 			for (uint32_t k = 0; k < path->nranks; k++)
@@ -134,11 +126,10 @@ static inline struct gt_plan *test_shape_plan(uint32_t n, enum gt_algo algo,
 					      enum gt_coll coll,
 					      uint64_t *state)
 {
-	struct gt_plan *plan =
-		test_ring_plan(n, 1 + test_random(state, 3), state);
+	struct gt_plan *plan = test_ring_plan(n, 1 + draw(state, 3), state);
 
 	plan->coll = coll;
-	plan->root = test_random(state, n);
+	plan->root = draw(state, n);
 	plan->select->coll = coll;
 	plan->select->algo = algo;
 	for (uint32_t c = 0; c < plan->nchannels && algo > GT_ALGO_TREE; c++)

@@ -1,4 +1,6 @@
 gtopo_core_sources += \
+	%D%/apart.c \
+	%D%/apart.h \
 	%D%/colour.c \
 	%D%/colour.h \
 	%D%/command.c \

@@ -101,10 +101,8 @@ static int put_plan(struct gt_page *page, struct curves *all, const char *path,
 	if (plan->demand)
 		gt_buf_puts(page->out,
 			    "<p class=\"quiet\">Plans whose blocks are not all "
-			    "alike are not drawn, and their times are not "
-			    "predicted.</p>\n");
-	else
-		rc = add_predicted(all, plan, err);
+			    "alike are not drawn.</p>\n");
+	rc = add_predicted(all, plan, err);
 plan:
 	gt_plan_free(plan);
 	return rc;

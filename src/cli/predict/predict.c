@@ -48,7 +48,22 @@ static void gt_predict_mixed(const struct gt_predict *p)
 			      gt_plan_busbw(p->plan, p->plan->proof.value));
 }
 
-static void gt_predict_begin(struct gt_predict *p)
+/* Say what another machine than the plan's own makes of it. */
+static void gt_predict_apart(const struct gt_prediction *ask,
+			     struct gt_buf *out)
+{
+	uint32_t n = ask->plan->nranks;
+
+	if (ask->apart)
+		gt_buf_printf(out,
+			      "# %" PRIu32 " of %" PRIu32 " pairs of GPUs have "
+			      "no peer access on %s, so all goes through the "
+			      "host's memory\n",
+			      ask->apart, n * (n - 1) / 2, ask->machine);
+}
+
+static void gt_predict_begin(const struct gt_prediction *ask,
+			     struct gt_predict *p)
 {
 	if (p->json) {
 		gt_json_begin(&p->writer, p->out);
@@ -60,6 +75,7 @@ static void gt_predict_begin(struct gt_predict *p)
 	gt_buf_printf(p->out, "# prediction for %s of %" PRIu32 " rank%s\n",
 		      gt_coll_name(p->coll), p->plan->nranks,
 		      gt_plural(p->plan->nranks));
+	gt_predict_apart(ask, p->out);
 	gt_predict_mixed(p);
 	gt_buf_printf(p->out,
 		      "#%12s %13s %8s %7s %6s %9s %8s %8s %8s %8s %8s  %s\n",
@@ -74,11 +90,10 @@ static void gt_predict_text(const struct gt_predict *p, uint64_t bytes,
 {
 	const struct gt_plan *plan = p->plan;
 	const struct gt_plan_select *row = &plan->select[cost->row];
-	uint32_t blocks = gt_coll_has_blocks(p->coll) ? plan->nranks : 1;
 	char link[GT_COST_LINK_MAX], extra[GT_USE_TEXT_MAX];
 
 	gt_buf_printf(p->out, " %12" PRIu64 " %13" PRIu64 " %8s %7s %6d", bytes,
-		      bytes / 4 / blocks, "float",
+		      gt_plan_block_count(plan, p->coll, bytes / 4), "float",
 		      gt_coll_goes_up(p->coll) ? "sum" : "none",
 		      gt_coll_is_rooted(p->coll) ? (int)plan->root : -1);
 	gt_buf_printf(p->out, " %9.*f %8.3f %8.3f %8s %8s %8s",
@@ -86,7 +101,7 @@ static void gt_predict_text(const struct gt_predict *p, uint64_t bytes,
 		      : cost->time_us < 10000 ? 1
 					      : 0,
 		      cost->time_us, algbw,
-		      algbw * gt_coll_busbw_factor(p->coll, plan->nranks),
+		      algbw * gt_plan_busbw_factor(plan, p->coll),
 		      gt_algo_name(row->algo), gt_protocol_name(row->protocol),
 		      cost->measured ? "measured" : "model");
 	if (cost->link != UINT32_MAX)
@@ -101,7 +116,7 @@ static void gt_predict_json(struct gt_predict *p, uint64_t bytes,
 {
 	const struct gt_plan *plan = p->plan;
 	const struct gt_plan_select *row = &plan->select[cost->row];
-	double factor = gt_coll_busbw_factor(p->coll, plan->nranks);
+	double factor = gt_plan_busbw_factor(plan, p->coll);
 	struct gt_json_writer *json = &p->writer;
 	char link[GT_COST_LINK_MAX];
 
@@ -165,15 +180,13 @@ int gt_predict(const struct gt_prediction *ask, struct gt_buf *out,
 			       .json = ask->json,
 			       .out = out};
 	struct gt_cost_model *model;
-	int rc = gt_plan_need_even(ask->plan, "gtopo predict", err);
+	int rc = gt_cost_new(ask->plan, ask->coll, &model, err);
 
-	if (!rc)
-		rc = gt_cost_new(ask->plan, ask->coll, &model, err);
 	if (rc)
 		return rc;
 	if (ask->params)
 		rc = gt_cost_read(ask->params, model, err);
-	gt_predict_begin(&p);
+	gt_predict_begin(ask, &p);
 	if (!rc)
 		rc = gt_predict_rows(ask, model, &p, err);
 	if (p.json) {

@@ -22,12 +22,15 @@ struct gt_prediction {
 	 * with one, times that the plan has measured are not told.
 	 */
 	const char *params;
+	/* The machine by which the plan was staged (staged.h), or NULL. */
+	const char *machine;
+	uint32_t apart; /* pairs that lack access there */
 	int json;
 };
 
 /*
- * Append all rows; GT_EINPUT when the plan cannot do the collective, or has a
- * demand, as the model prices blocks that are all alike.
+ * Append all rows; GT_EINPUT when the plan cannot do the collective.  Of blocks
+ * that differ a row's size is what the rank with most sends or gets.
  */
 int gt_predict(const struct gt_prediction *ask, struct gt_buf *out,
 	       struct gt_err *err);

@@ -103,6 +103,7 @@ static int gt_replan_on(struct gt_topo *topo, const struct gt_plan *plan,
 		.invariant = invariant,
 		.rates = rates,
 		.gpus = gpus,
+		.as_engines = 1,
 		.budget = &budget,
 	};
 	struct gt_planner *planner;
@@ -120,7 +121,7 @@ static int gt_replan_search(const struct gt_plan *plan, const uint8_t *gone,
 			    int invariant, struct gt_plan **out,
 			    struct gt_err *err)
 {
-	enum gt_rates rates = GT_RATES_MEASURED;
+	enum gt_rates rates = gt_rates_find(plan->rates);
 	struct gt_buf gpus = GT_BUF_INIT, text = GT_BUF_INIT;
 	struct gt_topo *topo;
 	int rc;
@@ -128,9 +129,6 @@ static int gt_replan_search(const struct gt_plan *plan, const uint8_t *gone,
 	if (!plan->source || !plan->digest || !plan->rates || plan->cluster ||
 	    !strcmp(plan->source, "-"))
 		return GT_EINPUT;
-	while (rates < GT_RATES_LINE &&
-	       strcmp(gt_rates_name(rates), plan->rates) != 0)
-		rates++;
 	rc = gt_replan_machine(plan, rates, &topo, err);
 	if (rc)
 		return rc;

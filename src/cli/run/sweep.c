@@ -132,8 +132,7 @@ static int measure_row(struct gt_sweep_state *run, struct gt_exec_request req,
 	row.bytes =
 		(uint64_t)gt_rat_floor_mul(blocks, (int64_t)req.count) * elem;
 	if (gt_plan_blocks_differ(plan, req.coll))
-		row.factor = gt_plan_busbw(plan, GT_RAT(1, 1)) /
-			     gt_plan_algbw(plan, GT_RAT(1, 1));
+		row.factor = gt_plan_busbw_factor(plan, req.coll);
 	req.inplace = 0;
 	req.seed = bytes + 1;
 	run->last = req;

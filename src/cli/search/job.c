@@ -72,7 +72,8 @@ static int plan_job(const struct gt_cmd_args *args,
 						       ? words->budget_ns
 						       : GT_JOB_BUDGET_NS),
 				   NULL, NULL};
-	struct gt_job_query query = {workload, site, &links, &plans, &budget};
+	struct gt_job_query query = {workload, site,    &links,
+				     &plans,   &budget, words->by_node};
 	struct gt_assign assign;
 	int rc = gt_job_links_init(&links, site, arena, err);
 

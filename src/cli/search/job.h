@@ -18,6 +18,7 @@ struct gt_job_query;
 struct gt_job_words {
 	int json;
 	int explain;
+	int by_node;       /* how ranks are numbered: node after node in turn */
 	int64_t budget_ns; /* of the search; 0: GT_JOB_BUDGET_NS */
 };
 

@@ -4,54 +4,18 @@
  */
 #include "cli/search/mixed.h"
 
-#include <string.h>
-
 #include "base/clock.h"
 #include "base/err.h"
+#include "cli/common/apart.h"
 #include "cli/common/command.h"
 #include "plan/ir/plan.h"
 #include "search/planner/planner.h"
 #include "search/planner/request.h"
 #include "search/problem/budget.h"
 #include "topo/graph/part.h"
-#include "topo/graph/path.h"
-#include "topo/graph/topo.h"
 
 /* Nobody asked for the second search, so it does not take long. */
 enum { GT_MIXED_BUDGET_NS = 1000000000 };
-
-/* Returns the number of a rank's GPU, in order of dev; GT_NONE: none. */
-static uint32_t gt_mixed_gpu(const struct gt_topo *topo,
-			     const struct gt_plan_rank *rank)
-{
-	for (uint32_t i = 0; i < gt_topo_ngpus(topo); i++) {
-		const struct gt_node *gpu =
-			gt_topo_node(topo, gt_topo_gpu(topo, i));
-
-		if (gpu->bus_id && rank->device &&
-		    !strcmp(gpu->bus_id, rank->device))
-			return i;
-	}
-	return GT_NONE;
-}
-
-/* Returns how many pairs of the plan's GPUs lack access. */
-static uint32_t gt_mixed_count(const struct gt_topo *topo,
-			       const struct gt_plan *plan)
-{
-	uint32_t n = 0;
-
-	for (uint32_t a = 0; a < plan->nranks; a++)
-		for (uint32_t b = 0; b < a; b++) {
-			uint32_t i = gt_mixed_gpu(topo, &plan->ranks[a]);
-			uint32_t j = gt_mixed_gpu(topo, &plan->ranks[b]);
-
-			n += i != GT_NONE && j != GT_NONE &&
-			     (!gt_topo_may_access(topo, i, j) ||
-			      !gt_topo_may_access(topo, j, i));
-		}
-	return n;
-}
 
 /* Search once more, without any access; 0: that found nothing. */
 static double gt_mixed_value(const struct gt_planner_request *request,
@@ -80,12 +44,21 @@ static double gt_mixed_value(const struct gt_planner_request *request,
 
 void gt_search_tell_mixed(const struct gt_cmd_args *args,
 			  const struct gt_planner_request *request,
-			  const struct gt_plan *plan, struct gt_topo *topo)
+			  const struct gt_planner_result *result,
+			  struct gt_topo *topo)
 {
+	const struct gt_plan *plan = result->plan;
 	uint32_t pairs = plan->nranks * (plan->nranks - 1) / 2;
-	uint32_t lack = gt_mixed_count(topo, plan);
+	uint32_t lack = gt_apart_pairs(topo, plan);
 	double value = gt_plan_busbw(plan, plan->proof.value), left;
 
+	if (result->apart)
+		gt_cmd_warn(args,
+			    "%u of %u pairs of GPUs have no peer access, and "
+			    "engines then send all through the host's memory: "
+			    "so does this plan, at %g GB/s busbw; --islands "
+			    "uses what access there is",
+			    result->apart, pairs, value);
 	if (!lack || lack == pairs)
 		return;
 	left = gt_mixed_value(request, topo);
@@ -94,12 +67,12 @@ void gt_search_tell_mixed(const struct gt_cmd_args *args,
 			    "%u of %u pairs of GPUs have no peer access, and "
 			    "engines then send all through the host's memory: "
 			    "that leaves %g of these %g GB/s busbw, for which "
-			    "--p2p off plans",
+			    "a search without --islands plans",
 			    lack, pairs, left, value);
 	else
 		gt_cmd_warn(args,
 			    "%u of %u pairs of GPUs have no peer access, and "
 			    "engines then send all through the host's memory; "
-			    "--p2p off plans for that",
+			    "a search without --islands plans for that",
 			    lack, pairs);
 }

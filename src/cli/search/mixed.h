@@ -7,17 +7,18 @@
 #define GT_CLI_SEARCH_MIXED_H
 
 struct gt_cmd_args;
-struct gt_plan;
 struct gt_planner_request;
+struct gt_planner_result;
 struct gt_topo;
 
 /*
- * Warn, with what a search without any peer access reaches; nothing is said
- * where all of the plan's GPUs, or none of them, have access.  The topology's
- * GPUs are apart afterwards.
+ * Warn that a plan is for engines, or of one with islands, with what a search
+ * for engines reaches; nothing is said where all of the plan's GPUs, or none of
+ * them, have access.  The topology's GPUs are apart afterwards.
  */
 void gt_search_tell_mixed(const struct gt_cmd_args *args,
 			  const struct gt_planner_request *request,
-			  const struct gt_plan *plan, struct gt_topo *topo);
+			  const struct gt_planner_result *result,
+			  struct gt_topo *topo);
 
 #endif

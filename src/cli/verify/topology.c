@@ -5,12 +5,14 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "cli/common/apart.h"
 #include "plan/check/fault.h"
 #include "plan/ir/cluster.h"
 #include "plan/ir/plan.h"
 #include "topo/cluster/cluster.h"
 #include "topo/graph/edit.h"
 #include "topo/graph/name.h"
+#include "topo/graph/part.h"
 #include "topo/graph/path.h"
 #include "topo/graph/topo.h"
 
@@ -309,16 +311,6 @@ static int compare_all(struct comparison *m, struct gt_err *err)
 	return rc;
 }
 
-static enum gt_rates rates_of(const struct gt_plan *plan)
-{
-	const enum gt_rates all[] = {GT_RATES_NCCL, GT_RATES_LINE};
-
-	for (int i = 0; i < 2 && plan->rates; i++)
-		if (!strcmp(plan->rates, gt_rates_name(all[i])))
-			return all[i];
-	return GT_RATES_MEASURED;
-}
-
 /* Nodes that were planned as one machine: no file has their routes. */
 static int joins_nodes(const struct gt_plan *plan)
 {
@@ -378,6 +370,17 @@ static int find_node(struct comparison *m,
 	return rc;
 }
 
+/*
+ * Did the search have all go through the host's memory, as engines do, since
+ * only some of the plan's GPUs reach each other?
+ */
+static int is_as_engines(const struct comparison *m)
+{
+	return !m->plan->cluster && gt_plan_is_staged(m->plan) &&
+	       !gt_plan_is_mixed(m->plan) &&
+	       gt_apart_pairs(m->topo, m->plan) > 0;
+}
+
 static int compare_source(struct comparison *m,
 			  const struct gt_verify_machine *machine,
 			  struct source *source, struct gt_err *err)
@@ -385,6 +388,8 @@ static int compare_source(struct comparison *m,
 	struct gt_paths *paths = NULL;
 	int rc = find_node(m, machine, source, err);
 
+	if (!rc && source->topo && is_as_engines(m))
+		rc = gt_topo_part_gpus(source->topo, "off", err);
 	if (!rc)
 		rc = gt_paths_new(m->topo, &paths, err);
 	m->paths = paths;
@@ -406,8 +411,8 @@ int gt_verify_topology(const struct gt_plan *plan,
 		return gt_err_set(err, GT_EINPUT, machine->path,
 				  "cannot be compared with a plan of several "
 				  "nodes as one machine; leave out --topology");
-	rc = gt_cluster_read(machine->path, rates_of(plan), &source.cluster,
-			     &source.topo, err);
+	rc = gt_cluster_read(machine->path, gt_rates_find(plan->rates),
+			     &source.cluster, &source.topo, err);
 	if (!rc)
 		rc = gt_cluster_part_gpus(source.cluster, source.topo,
 					  machine->p2p, err);

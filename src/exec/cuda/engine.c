@@ -11,6 +11,7 @@
 #include "exec/cuda/device/ipc_memory.h"
 #include "exec/cuda/device/state.h"
 #include "exec/cuda/fifos.h"
+#include "exec/cuda/p2p/captures.h"
 #include "exec/cuda/p2p/detour.h"
 #include "exec/cuda/p2p/p2p.h"
 #include "exec/cuda/requests.h"
@@ -113,6 +114,8 @@ static void gt_cuda_release(struct gt_engine *engine)
 	gt_cuda_disconnect(engine);
 	gt_cuda_p2p_release(engine);
 	gt_cuda_sendrecv_release(engine);
+	gt_cuda_captures_release(engine);
+	gt_cuda_reserve_release(engine);
 	gt_cuda_ce_release(engine);
 	gt_cuda_detour_release(engine);
 	gt_cuda_demand_release(engine);

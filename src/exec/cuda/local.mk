@@ -20,6 +20,8 @@ gtopo_core_sources += \
 	%D%/pieces.c \
 	%D%/program.c \
 	%D%/proxy.c \
+	%D%/region_budget.c \
+	%D%/region_budget.h \
 	%D%/registration.c \
 	%D%/registration.h \
 	%D%/requests.h \

@@ -30,8 +30,8 @@ enum {
 	 * and 102; broadcast 66, 76 and 76.
 	 */
 	GT_PIECES_HALVED_SUM_BYTES = 6 << 20,  /* of an all-reduce */
-	GT_PIECES_HALVED_PART_BYTES = 8 << 20, /* of a reduce-scatter */
-	GT_PIECES_HALVED_BYTES = 16 << 20,     /* of an all-to-all */
+	GT_PIECES_HALVED_PART_BYTES = 8 << 20, /* of what one rank adds up */
+	GT_PIECES_HALVED_BYTES = 16 << 20,     /* of what only moves */
 };
 
 /* Elements [first, first + count) of every block. */
@@ -143,9 +143,10 @@ static int gt_pieces_are_halved(const struct gt_engine *engine,
 	if (req->coll == GT_COLL_ALLREDUCE)
 		return bytes / engine->plan->nranks >=
 		       GT_PIECES_HALVED_SUM_BYTES;
-	if (req->coll == GT_COLL_REDUCESCATTER)
+	if (gt_coll_reduces(req->coll))
 		return bytes >= GT_PIECES_HALVED_PART_BYTES;
-	return req->coll == GT_COLL_ALLTOALL && bytes >= GT_PIECES_HALVED_BYTES;
+	return gt_cuda_may_send_ahead(engine, req) &&
+	       bytes >= GT_PIECES_HALVED_BYTES;
 }
 
 /* Find the most elements that go at once, in pieces of equal size. */
@@ -346,37 +347,107 @@ static void gt_lane_take(const struct gt_lanes *lanes, uint32_t k)
 		lanes->streams[lanes->engine->lane];
 }
 
-/* Put the begin of a piece that copy engines fetch, or its end. */
-static cudaError_t gt_lane_fetch(const struct gt_lanes *lanes, uint32_t k,
-				 int begins)
+/* Put a step of a piece that copy engines fetch, if there is such a piece. */
+static cudaError_t gt_lane_step(const struct gt_lanes *lanes, uint32_t k,
+				enum gt_cuda_step step)
 {
-	struct gt_piece piece = gt_piece_of(lanes->engine, lanes->req, k);
 	struct gt_exec_request part = *lanes->req;
+	struct gt_piece piece;
 
+	if (k >= lanes->number)
+		return cudaSuccess;
+	piece = gt_piece_of(lanes->engine, lanes->req, k);
 	gt_lane_take(lanes, k);
 	part.part_first = piece.first;
 	part.part_count = piece.count;
-	return (cudaError_t)(begins ? gt_cuda_ce_begin(lanes->engine, &part,
-						       lanes->rank)
-				    : gt_cuda_ce_end(lanes->engine, &part,
-						     lanes->rank));
+	return (cudaError_t)gt_cuda_ce_step(lanes->engine, &part, lanes->rank,
+					    step);
 }
 
+/* Steps of pieces k - 1 to k + 2. */
+struct gt_lane_step {
+	int piece;
+	enum gt_cuda_step step;
+};
+
 /*
- * The next piece's copies go on the wire before those that end this one, which
- * wait for the other ranks meanwhile.
+ * What is put for piece k, so that copies follow each other without a gap also
+ * where both lanes have one stream: the next piece is sent before this one is
+ * fetched, and the last two are met before one of them is copied.
  */
+static const struct gt_lane_step
+	gt_lanes_first[] = {{0, GT_CUDA_STEP_START}},
+	gt_lanes_next[] = {{1, GT_CUDA_STEP_START},
+			   {0, GT_CUDA_STEP_MEET},
+			   {0, GT_CUDA_STEP_MOVE},
+			   {0, GT_CUDA_STEP_END}},
+	gt_lanes_last_two[] = {{1, GT_CUDA_STEP_START}, {0, GT_CUDA_STEP_MEET},
+			       {1, GT_CUDA_STEP_MEET},  {0, GT_CUDA_STEP_MOVE},
+			       {1, GT_CUDA_STEP_MOVE},  {0, GT_CUDA_STEP_END},
+			       {1, GT_CUDA_STEP_END}},
+	/* Sums that are handed out go by twos. */
+	gt_lanes_first_two[] = {{0, GT_CUDA_STEP_START},
+				{1, GT_CUDA_STEP_START}},
+	gt_lanes_even[] = {{0, GT_CUDA_STEP_MEET}, {0, GT_CUDA_STEP_MOVE}},
+	gt_lanes_odd[] = {{0, GT_CUDA_STEP_MEET}, {0, GT_CUDA_STEP_MOVE},
+			  {-1, GT_CUDA_STEP_END}, {1, GT_CUDA_STEP_START},
+			  {0, GT_CUDA_STEP_END},  {2, GT_CUDA_STEP_START}},
+	gt_lanes_alone[] = {{0, GT_CUDA_STEP_END}};
+
+static cudaError_t gt_lanes_put(const struct gt_lanes *lanes, uint32_t k,
+				const struct gt_lane_step *steps, size_t n)
+{
+	cudaError_t rc = cudaSuccess;
+
+	for (size_t i = 0; rc == cudaSuccess && i < n; i++)
+		rc = gt_lane_step(lanes, k + (uint32_t)steps[i].piece,
+				  steps[i].step);
+	return rc;
+}
+
+#define GT_LANES_PUT(lanes, k, steps)                                          \
+	gt_lanes_put(lanes, k, steps, sizeof(steps) / sizeof((steps)[0]))
+
+/* Sums that are handed out, which are fetched as well. */
+static cudaError_t gt_lanes_sum(const struct gt_lanes *lanes, uint32_t k)
+{
+	cudaError_t rc = cudaSuccess;
+
+	if (!k)
+		rc = GT_LANES_PUT(lanes, k, gt_lanes_first_two);
+	if (rc == cudaSuccess)
+		rc = k % 2 ? GT_LANES_PUT(lanes, k, gt_lanes_odd)
+			   : GT_LANES_PUT(lanes, k, gt_lanes_even);
+	return rc == cudaSuccess && k % 2 == 0 && k + 1 == lanes->number
+		       ? GT_LANES_PUT(lanes, k, gt_lanes_alone)
+		       : rc;
+}
+
+static cudaError_t gt_lanes_move(const struct gt_lanes *lanes, uint32_t k)
+{
+	cudaError_t rc = cudaSuccess;
+
+	if (!k)
+		rc = GT_LANES_PUT(lanes, k, gt_lanes_first);
+	/* Of sums that stay where they are nothing is fetched. */
+	if (rc == cudaSuccess &&
+	    (k + 2 < lanes->number || gt_coll_reduces(lanes->req->coll)))
+		rc = GT_LANES_PUT(lanes, k, gt_lanes_next);
+	else if (rc == cudaSuccess && k + 2 == lanes->number)
+		rc = GT_LANES_PUT(lanes, k, gt_lanes_last_two);
+	return rc;
+}
+
+/* What copy engines fetch: nothing that is put waits for what comes later. */
 static cudaError_t gt_lanes_fetch(const struct gt_lanes *lanes, uint32_t first,
 				  uint32_t end)
 {
-	cudaError_t rc = first ? cudaSuccess : gt_lane_fetch(lanes, 0, 1);
+	cudaError_t rc = cudaSuccess;
 
-	for (uint32_t k = first; rc == cudaSuccess && k < end; k++) {
-		if (k + 1 < lanes->number)
-			rc = gt_lane_fetch(lanes, k + 1, 1);
-		if (rc == cudaSuccess)
-			rc = gt_lane_fetch(lanes, k, 0);
-	}
+	for (uint32_t k = first; rc == cudaSuccess && k < end; k++)
+		rc = lanes->req->coll == GT_COLL_ALLREDUCE
+			     ? gt_lanes_sum(lanes, k)
+			     : gt_lanes_move(lanes, k);
 	return rc;
 }
 
@@ -400,6 +471,10 @@ static cudaError_t gt_lanes_enqueue(const struct gt_lanes *lanes,
 /*
  * Lane 0 is the caller's stream, or one of the engine's as lane 1 is: sums
  * between copies then are in the lane, ahead of what a program has put.
+ *
+ * CUDA puts a graph's branches behind one another in any way that edges leave
+ * open, on each rank in another: what waits for others in one lane could keep
+ * the other lane's, which the others have first.  So a graph's lanes are one.
  */
 static struct gt_lanes gt_lanes_of(struct gt_engine *engine,
 				   const struct gt_exec_request *req,
@@ -408,15 +483,17 @@ static struct gt_lanes gt_lanes_of(struct gt_engine *engine,
 	const struct gt_cuda_rank *me = &engine->ranks[rank];
 	uint32_t number = gt_cuda_pieces_number(engine, req);
 	int two = number > 1 && gt_pieces_have_lanes(engine);
+	cudaStream_t first =
+		two && gt_cuda_pulls(engine) ? me->side : me->stream;
 
 	return (struct gt_lanes){.engine = engine,
 				 .req = req,
 				 .rank = rank,
 				 .number = number,
-				 .streams = {two && gt_cuda_pulls(engine)
-						     ? me->side
-						     : me->stream,
-					     two ? me->second : NULL}};
+				 .streams = {first, !two ? NULL
+						    : me->capture
+							    ? first
+							    : me->second}};
 }
 
 /*
@@ -433,7 +510,8 @@ static cudaError_t gt_lanes_join(const struct gt_lanes *lanes,
 	for (int i = 0; i < 2 && rc == cudaSuccess; i++) {
 		cudaStream_t lane = lanes->streams[i];
 
-		if (lane && lane != me->caller)
+		if (lane && lane != me->caller &&
+		    (!i || lane != lanes->streams[0]))
 			rc = begins ? gt_lane_after(me, lane, me->caller)
 				    : gt_lane_after(me, me->caller, lane);
 	}

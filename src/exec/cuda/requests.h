@@ -24,6 +24,7 @@ int gt_cuda_choose_algo(const struct gt_engine *engine,
  * kernels.  GTOPO_REGION_MIB says how large; GT_EINPUT if that makes no sense.
  */
 int gt_cuda_reserve(struct gt_engine *engine, struct gt_err *err);
+void gt_cuda_reserve_release(struct gt_engine *engine);
 
 /* Makes what only sums of multiplied inputs need, without a meeting. */
 int gt_cuda_reserve_premul(struct gt_engine *engine, struct gt_err *err);

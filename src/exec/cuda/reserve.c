@@ -14,11 +14,11 @@
 #include "exec/cuda/fifos.h"
 #include "exec/cuda/p2p/detour.h"
 #include "exec/cuda/p2p/p2p.h"
+#include "exec/cuda/region_budget.h"
 #include "exec/cuda/requests.h"
 #include "world/world.h"
 
 enum {
-	GT_RESERVE_MIB = 64,
 	GT_RESERVE_MIB_LEAST =
 		4, /* a grain of every block of 16 ranks, twice */
 	GT_RESERVE_MIB_MOST = 4096,
@@ -28,12 +28,13 @@ enum {
 	GT_RESERVE_EDGE_BYTES = 2 * GT_CUDA_LINE_BYTES * GT_P2P_RANKS,
 };
 
+/* What the program asks for; 0: nothing. */
 static int gt_reserve_read(uint64_t *mib, struct gt_err *err)
 {
 	const char *text = getenv("GTOPO_REGION_MIB");
 	char *end;
 
-	*mib = GT_RESERVE_MIB;
+	*mib = 0;
 	if (!text || !*text)
 		return GT_OK;
 	errno = 0;
@@ -46,29 +47,70 @@ static int gt_reserve_read(uint64_t *mib, struct gt_err *err)
 			  text, GT_RESERVE_MIB_LEAST, GT_RESERVE_MIB_MOST);
 }
 
+/* What this process's GPUs have room for. */
+static uint64_t gt_reserve_propose(const struct gt_engine *engine)
+{
+	struct cudaDeviceProp prop;
+
+	for (uint32_t r = engine->group.first; r < engine->group.end; r++) {
+		int gpu = engine->ranks[r].device;
+
+		if (cudaGetDeviceProperties(&prop, gpu) != cudaSuccess ||
+		    !gt_region_may_be_large(gpu, prop.totalGlobalMem))
+			return GT_REGION_MIB;
+	}
+	return GT_REGION_LARGE_MIB;
+}
+
+/* Find the most and the least that any process has. */
+static int gt_reserve_range(struct gt_world *world, uint64_t mine,
+			    uint64_t *least, uint64_t *most, struct gt_err *err)
+{
+	int rc;
+
+	*most = mine;
+	*least = UINT64_MAX - mine;
+	rc = gt_world_max(world, most, err);
+	if (!rc)
+		rc = gt_world_max(world, least, err);
+	*least = UINT64_MAX - *least;
+	return rc;
+}
+
 /* All processes have the same, or none goes on. */
 static int gt_reserve_agree(struct gt_engine *engine, struct gt_err *err)
 {
 	struct gt_world *world = engine->group.world;
-	uint64_t mib, most, least;
-	int rc = gt_reserve_read(&mib, err);
+	uint64_t asked, most, mib = 0;
+	int rc = gt_reserve_read(&asked, err);
 
 	rc = gt_world_agree(world, rc, err);
-	most = mib;
-	least = UINT64_MAX - mib;
 	if (!rc)
-		rc = gt_world_max(world, &most, err);
-	if (!rc)
-		rc = gt_world_max(world, &least, err);
-	least = UINT64_MAX - least;
-	if (!rc && least != most)
+		rc = gt_reserve_range(world, asked, &mib, &most, err);
+	if (!rc && mib != most)
 		rc = gt_err_set(err, GT_EINPUT, NULL,
 				"GTOPO_REGION_MIB is %" PRIu64
 				" in one process and %" PRIu64
-				" in another one",
-				least, most);
+				" in another one (0: it is not set)",
+				mib, most);
+	if (!rc && !asked) {
+		rc = gt_reserve_range(world, gt_reserve_propose(engine), &mib,
+				      &most, err);
+		engine->has_large_regions = !rc && mib == GT_REGION_LARGE_MIB;
+	}
+	for (uint32_t r = engine->group.first; r < engine->group.end; r++)
+		if (engine->has_large_regions)
+			gt_region_count_large(engine->ranks[r].device, 1);
 	engine->reserved_bytes = mib << GT_RESERVE_MIB_BITS;
 	return rc;
+}
+
+void gt_cuda_reserve_release(struct gt_engine *engine)
+{
+	for (uint32_t r = engine->group.first; r < engine->group.end; r++)
+		if (engine->has_large_regions)
+			gt_region_count_large(engine->ranks[r].device, -1);
+	engine->has_large_regions = 0;
 }
 
 /* The kernels of flows, and that multiplies, for all types. */
@@ -148,7 +190,8 @@ int gt_cuda_reserve_premul(struct gt_engine *engine, struct gt_err *err)
 	rc = gt_reserve_read(&mib, err);
 	return rc ? rc
 		  : gt_cuda_region_grow(engine, GT_CUDA_PREMUL,
-					(mib << GT_RESERVE_MIB_BITS) +
+					((mib ? mib : GT_REGION_MIB)
+					 << GT_RESERVE_MIB_BITS) +
 						GT_RESERVE_EDGE_BYTES,
 					&any, err);
 }

@@ -233,16 +233,13 @@ static void *gt_run_watch_main(void *arg)
 	struct gt_run_watch *watch = arg;
 	struct gt_engine *engine = watch->engine;
 	struct timespec until;
-	int64_t next_ns;
 
 	pthread_mutex_lock(&watch->mutex);
 	while (!watch->over) {
 		if (gt_cuda_interrupted(engine) ||
 		    gt_process_group_check(&engine->group, NULL))
 			gt_cuda_abort(engine);
-		next_ns = gt_clock_ns() + GT_CUDA_LOOK_NS;
-		until.tv_sec = next_ns / 1000000000;
-		until.tv_nsec = next_ns % 1000000000;
+		until = gt_clock_timespec(gt_clock_ns() + GT_CUDA_LOOK_NS);
 		pthread_cond_timedwait(&watch->changed, &watch->mutex, &until);
 	}
 	pthread_mutex_unlock(&watch->mutex);

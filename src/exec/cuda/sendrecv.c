@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "exec/cuda/device/ipc_memory.h"
 #include "exec/cuda/device/state.h"
+#include "exec/cuda/p2p/captures.h"
 #include "exec/cuda/p2p/p2p.h"
 #include "kernels/sendrecv.h"
 #include "plan/ir/plan.h"
@@ -145,6 +146,27 @@ static cudaError_t gt_own_copy(const struct gt_messages *all, void *stream)
 }
 
 /*
+ * Note messages that the rank sends itself and has yet to receive.  Nobody here
+ * knows how often a graph is launched, and when: from then on some may always
+ * be left.
+ */
+static void gt_own_count(struct gt_cuda_rank *me, const struct gt_messages *all,
+			 void *stream)
+{
+	unsigned long long capture;
+	int64_t more = 0;
+
+	for (uint32_t i = 0; i < all->n; i++)
+		if (all->list[i].peer == all->rank && all->list[i].bytes)
+			more += all->list[i].sends ? 1 : -1;
+	if (more &&
+	    (gt_cuda_capture_find(stream, &capture) != cudaSuccess || capture))
+		me->own_in_graphs = 1;
+	else
+		me->own_messages += more;
+}
+
+/*
  * What a rank sends itself need not leave its GPU, as it would where pair
  * buffers lie in the host's memory.  It is copied if it is received here and no
  * message before it is left, which would come first.  *kept: it was.
@@ -157,14 +179,12 @@ static cudaError_t gt_own_keep(struct gt_engine *engine,
 	cudaError_t rc = cudaSuccess;
 
 	*kept = engine->stages_in_host && !me->own_messages &&
-		gt_own_are_pairs(all);
+		!me->own_in_graphs && gt_own_are_pairs(all);
 	if (*kept) {
 		rc = cudaSetDevice(me->device);
 		return rc == cudaSuccess ? gt_own_copy(all, stream) : rc;
 	}
-	for (uint32_t i = 0; i < all->n; i++)
-		if (all->list[i].peer == all->rank && all->list[i].bytes)
-			me->own_messages += all->list[i].sends ? 1 : -1;
+	gt_own_count(me, all, stream);
 	return rc;
 }
 

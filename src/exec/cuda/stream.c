@@ -15,6 +15,7 @@
 #include "exec/cuda/device/ipc_memory.h"
 #include "exec/cuda/device/state.h"
 #include "exec/cuda/fifos.h"
+#include "exec/cuda/p2p/captures.h"
 #include "exec/cuda/user_buffers.h"
 #include "world/world.h"
 
@@ -68,23 +69,50 @@ static int gt_stream_reaches_peers(const struct gt_engine *engine)
 		engine->choice.protocol == GT_PROTOCOL_CE);
 }
 
+/* Does engine->choice go on streams beside a rank's, too? */
+static int gt_stream_goes_beside(const struct gt_engine *engine,
+				 const struct gt_exec_request *req)
+{
+	return engine->choice.protocol == GT_PROTOCOL_CE ||
+	       engine->choice.detour_permille ||
+	       gt_cuda_pieces_number(engine, req) > 1;
+}
+
+/* A rank's part goes on the caller's stream from now on. */
+static cudaError_t gt_stream_take(struct gt_engine *engine,
+				  const struct gt_exec_request *req,
+				  uint32_t rank)
+{
+	struct gt_cuda_rank *me = &engine->ranks[rank];
+	cudaError_t rc = cudaSetDevice(me->device);
+
+	me->stream = req->streams[rank];
+	return rc == cudaSuccess && gt_stream_goes_beside(engine, req)
+		       ? (cudaError_t)gt_cuda_capture_enter(engine, rank)
+		       : rc;
+}
+
+static void gt_stream_put_back(struct gt_engine *engine, uint32_t rank)
+{
+	gt_cuda_capture_leave(engine, rank);
+	engine->ranks[rank].stream = engine->ranks[rank].own;
+}
+
 /* Launch a rank's part of some pieces. */
 static int gt_stream_launch_rank(struct gt_engine *engine,
 				 const struct gt_exec_request *req,
 				 uint32_t rank, uint32_t piece,
 				 struct gt_err *err)
 {
-	struct gt_cuda_rank *me = &engine->ranks[rank];
 	struct gt_exec_request seen = *req;
-	cudaError_t rc = cudaSetDevice(me->device);
+	cudaError_t rc = gt_stream_take(engine, req, rank);
 
 	if (engine->access == GT_CUDA_ACCESS_REGISTERED)
 		seen.buffers = gt_user_buffers_seen_by(engine, rank);
-	me->stream = req->streams[rank];
 	if (rc == cudaSuccess)
 		rc = (cudaError_t)gt_cuda_pieces_enqueue(
 			engine, &seen, rank, piece, GT_STREAM_TURN_PIECES);
-	me->stream = me->own;
+	gt_stream_put_back(engine, rank);
 	return rc == cudaSuccess ? GT_OK
 				 : gt_cuda_fail(engine, rank, (int)rc,
 						"launch the collective", err);
@@ -108,6 +136,8 @@ static int gt_stream_access_of(struct gt_engine *engine,
 		return rc;
 	if (req->count && gt_stream_reaches_peers(engine)) {
 		rc = gt_user_buffers_find(engine, req, &place, &opened, err);
+		/* Two ranks' inputs are sent to the root's memory. */
+		opened = opened && (!pulls || req->coll != GT_COLL_REDUCE);
 		engine->access = opened  ? GT_CUDA_ACCESS_REGISTERED
 				 : pulls ? GT_CUDA_ACCESS_PULLED
 					 : GT_CUDA_ACCESS_STAGED;
@@ -132,14 +162,16 @@ static int gt_stream_launch_staged(struct gt_engine *engine,
 				   struct gt_err *err)
 {
 	const struct gt_process_group *group = &engine->group;
-	int rc;
+	cudaError_t rc = cudaSuccess;
 
+	for (uint32_t r = group->first; rc == cudaSuccess && r < group->end;
+	     r++)
+		rc = gt_stream_take(engine, req, r);
+	if (rc == cudaSuccess)
+		rc = (cudaError_t)gt_cuda_enqueue_staged(engine, req);
 	for (uint32_t r = group->first; r < group->end; r++)
-		engine->ranks[r].stream = req->streams[r];
-	rc = gt_cuda_enqueue_staged(engine, req);
-	for (uint32_t r = group->first; r < group->end; r++)
-		engine->ranks[r].stream = engine->ranks[r].own;
-	return rc ? gt_cuda_fail(engine, group->first, rc,
+		gt_stream_put_back(engine, r);
+	return rc ? gt_cuda_fail(engine, group->first, (int)rc,
 				 "launch the collective", err)
 		  : GT_OK;
 }
@@ -207,6 +239,34 @@ static int gt_stream_enqueue_group(struct gt_engine *engine,
 	return rc ? rc : gt_cuda_fusion_flush(engine, &bundle, err);
 }
 
+/*
+ * Is all of it in captures, of which one was invalidated?  Then it goes with
+ * the capture, and there is nothing to end.
+ */
+static int gt_stream_is_void(const struct gt_engine *engine, void *const *of)
+{
+	unsigned long long id;
+	int is_void = 0;
+
+	for (uint32_t r = engine->group.first; r < engine->group.end; r++) {
+		cudaError_t rc = gt_cuda_capture_find(of[r], &id);
+
+		if (rc == cudaErrorStreamCaptureInvalidated)
+			is_void = 1;
+		else if (rc != cudaSuccess || !id)
+			return 0;
+	}
+	return is_void;
+}
+
+static int gt_stream_tell_void(struct gt_err *err)
+{
+	gt_err_init(err);
+	return gt_err_set(err, GT_ENO, NULL,
+			  "the stream is in a capture that was invalidated by "
+			  "a call that CUDA forbids in it");
+}
+
 static int gt_stream_enqueue(struct gt_engine *engine,
 			     const struct gt_exec_request *reqs, uint32_t n,
 			     struct gt_err *err)
@@ -223,7 +283,9 @@ static int gt_stream_enqueue(struct gt_engine *engine,
 			rc = gt_stream_launch(engine, &all, err);
 	}
 	gt_cuda_proxy_wake(engine);
-	if (rc)
+	if (rc && gt_stream_is_void(engine, reqs->streams))
+		rc = gt_stream_tell_void(err);
+	else if (rc)
 		gt_stream_abort(engine);
 	gt_stream_leave(state);
 	return rc;
@@ -245,8 +307,12 @@ static int gt_stream_sendrecv(struct gt_engine *engine, uint32_t rank,
 {
 	struct gt_stream_thread_state state = gt_stream_enter();
 	int rc = gt_cuda_sendrecv(engine, rank, stream, messages, n, err);
+	unsigned long long id;
 
-	if (rc)
+	if (rc && gt_cuda_capture_find(stream, &id) ==
+			  cudaErrorStreamCaptureInvalidated)
+		rc = gt_stream_tell_void(err);
+	else if (rc)
 		gt_stream_abort(engine);
 	gt_stream_leave(state);
 	return rc;

@@ -317,7 +317,8 @@ static const char *gt_choice_fault(const struct gt_engine *engine,
 			       : "too large for mailboxes";
 	if (choice->protocol == GT_PROTOCOL_SIMPLE)
 		return "GPUs have no FIFOs for meshes";
-	if (choice->protocol == GT_PROTOCOL_CE && req->coll == GT_COLL_REDUCE)
+	if (choice->protocol == GT_PROTOCOL_CE && req->coll == GT_COLL_REDUCE &&
+	    engine->plan->nranks > 2)
 		return "the root would get everything";
 	if (req->coll == GT_COLL_ALLREDUCE && !two)
 		return "a rank's sum would replace what others read";
@@ -613,9 +614,9 @@ static void gt_choice_overlap(const struct gt_engine *engine,
 							  : GT_ALGO_ONE_SHOT,
 					  .protocol = GT_PROTOCOL_DIRECT,
 					  .waits_apart = 1};
-	if (req->coll != GT_COLL_REDUCE &&
-	    all >= (reduces ? GT_CHOICE_OVERLAP_CE_SUM_BYTES
-			    : GT_CHOICE_OVERLAP_CE_BYTES))
+	if (all >= (reduces ? GT_CHOICE_OVERLAP_CE_SUM_BYTES
+			    : GT_CHOICE_OVERLAP_CE_BYTES) &&
+	    (req->coll != GT_COLL_REDUCE || gt_cuda_may_send_to_root(engine)))
 		choice->protocol = GT_PROTOCOL_CE;
 }
 

@@ -106,14 +106,9 @@ static int gt_watch_look(const struct gt_engine *engine, int64_t passed_ns,
 /* Wait until all are done or one tick has passed. */
 static int gt_watch_tick(struct gt_engine *engine)
 {
-	struct timespec until;
+	struct timespec until =
+		gt_clock_timespec(gt_clock_ns() + GT_WATCH_TICK_NS);
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += GT_WATCH_TICK_NS;
-	if (until.tv_nsec >= 1000000000) {
-		until.tv_nsec -= 1000000000;
-		until.tv_sec++;
-	}
 	while (engine->ndone < gt_host_nlocal(engine))
 		if (pthread_cond_timedwait(&engine->done, &engine->mutex,
 					   &until) == ETIMEDOUT)

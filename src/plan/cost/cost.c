@@ -178,8 +178,7 @@ static int gt_cost_slicings(struct gt_cost_model *model, uint32_t row,
 	const struct gt_plan *plan = model->plan;
 	struct gt_layout_args args = {
 		.use = {model->coll, plan->select[row].algo, plan->root},
-		.count = bytes /
-			 (gt_coll_has_blocks(model->coll) ? plan->nranks : 1),
+		.count = gt_plan_block_count(plan, model->coll, bytes),
 		.elem_bytes = 1,
 		.slice_bytes = 1 << 30,
 		.nworkers = 1,

@@ -62,7 +62,8 @@ static void gt_lower_bound_add(const struct gt_cost_proc *proc,
 				const struct gt_cost_leg *leg = &route->legs[k];
 
 				load_us[leg->link] +=
-					leg->us / gt_cost_leg_rate(leg, params);
+					op->scale * leg->us /
+					gt_cost_leg_rate(leg, params);
 			}
 		}
 	}

@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "plan/ir/cluster.h"
+#include "plan/ir/demand.h"
 #include "plan/lower/lower.h"
 #include "plan/lower/step.h"
 
@@ -18,6 +19,7 @@
  */
 struct gt_cost_joint {
 	struct gt_cost_net *net;
+	enum gt_coll coll;
 	struct gt_arena *arena;
 	struct gt_program *programs; /* by channel, lane and rank */
 	uint32_t nprograms;
@@ -141,6 +143,18 @@ static void gt_cost_reduce(const struct gt_step *step, const uint32_t *edges,
 	}
 }
 
+/* What the step's pair has of the largest block; 1 where all are alike. */
+static double gt_cost_scale(const struct gt_cost_joint *j,
+			    const struct gt_step *step)
+{
+	const struct gt_plan *plan = j->net->plan;
+
+	if (!gt_plan_blocks_differ(plan, j->coll))
+		return 1;
+	return (double)plan->demand->bytes[step->pair] /
+	       (double)plan->demand->largest;
+}
+
 /* The operations of a program, and the process that executes them. */
 static int gt_cost_proc_init(const struct gt_cost_joint *j, uint32_t p,
 			     struct gt_cost_proc *proc)
@@ -162,6 +176,7 @@ static int gt_cost_proc_init(const struct gt_cost_joint *j, uint32_t p,
 	for (uint32_t i = 0; i < nops; i++) {
 		gt_cost_reduce(step, j->edges[p], ends, &ops[i]);
 		ops[i].route = step->chunk % nroutes;
+		ops[i].scale = gt_cost_scale(j, step);
 		ends += ops[i].nends;
 		step += gt_step_nrecords(step);
 		if (net->nlocal <= ops[i].nlocal)
@@ -324,7 +339,8 @@ int gt_cost_net_init(struct gt_cost_net *net, const struct gt_plan *plan,
 		     struct gt_err *err)
 {
 	const struct gt_plan_select *select = &plan->select[row];
-	struct gt_cost_joint joint = {.net = net, .arena = gt_arena_new()};
+	struct gt_cost_joint joint = {
+		.net = net, .coll = coll, .arena = gt_arena_new()};
 	int rc;
 
 	if (!joint.arena)

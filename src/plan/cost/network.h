@@ -61,6 +61,7 @@ struct gt_cost_op {
 	uint32_t nends;
 	uint32_t nlocal; /* operands that are in the rank's own memory */
 	uint32_t route;  /* of an edge that has several */
+	double scale; /* of a piece: what its pair has of the largest block */
 };
 
 /* One program: a rank on a lane of a channel, by a group of workers. */

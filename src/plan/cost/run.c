@@ -158,15 +158,16 @@ static double gt_cost_work(struct gt_cost_net *net,
 			&proc->edges[op->ends[i].edge];
 
 		if (op->ends[i].moves)
-			end_us = gt_cost_transfer(
-				net, gt_cost_edge_route(edge, op), pace->bytes,
-				params, begin_us, end_us);
+			end_us = gt_cost_transfer(net,
+						  gt_cost_edge_route(edge, op),
+						  pace->bytes * op->scale,
+						  params, begin_us, end_us);
 	}
 	end = gt_cost_serve(&net->local_free_us[proc->rank], begin_us,
-			    pace->local_us[op->nlocal]);
+			    pace->local_us[op->nlocal] * op->scale);
 	if (end_us < end)
 		end_us = end;
-	end = begin_us + pace->worker_us;
+	end = begin_us + pace->worker_us * op->scale;
 	return end_us < end ? end : end_us;
 }
 

@@ -413,6 +413,26 @@ uint32_t gt_plan_most_units(const struct gt_plan *plan, enum gt_coll coll)
 	return gt_plan_blocks_differ(plan, coll) ? plan->demand->most : 1;
 }
 
+uint64_t gt_plan_block_count(const struct gt_plan *plan, enum gt_coll coll,
+			     uint64_t count)
+{
+	struct gt_rat one = GT_RAT(0, 1);
+
+	if (!gt_plan_blocks_differ(plan, coll))
+		return count / (gt_coll_has_blocks(coll) ? plan->nranks : 1);
+	gt_rat_div(GT_RAT(1, 1), gt_demand_most(plan->demand, plan->nranks),
+		   &one);
+	return (uint64_t)gt_rat_floor_mul(one, (int64_t)count);
+}
+
+double gt_plan_busbw_factor(const struct gt_plan *plan, enum gt_coll coll)
+{
+	if (!gt_plan_blocks_differ(plan, coll))
+		return gt_coll_busbw_factor(coll, plan->nranks);
+	return gt_plan_busbw(plan, GT_RAT(1, 1)) /
+	       gt_plan_algbw(plan, GT_RAT(1, 1));
+}
+
 int gt_plan_need_even(const struct gt_plan *plan, const char *what,
 		      struct gt_err *err)
 {
@@ -420,7 +440,7 @@ int gt_plan_need_even(const struct gt_plan *plan, const char *what,
 		return GT_OK;
 	return gt_err_set(err, GT_EINPUT, plan->file,
 			  "has a demand, blocks that are not all alike, which "
-			  "%s cannot do yet; gtopo verify and gtopo run can",
+			  "%s cannot do yet; gtopo verify, predict and run can",
 			  what);
 }
 

@@ -517,8 +517,18 @@ uint32_t gt_plan_pair_units(const struct gt_plan *plan, enum gt_coll coll,
 uint32_t gt_plan_most_units(const struct gt_plan *plan, enum gt_coll coll);
 
 /*
+ * How much a block has, the largest where they differ, when the rank that sends
+ * or gets most has `count` of anything in all.
+ */
+uint64_t gt_plan_block_count(const struct gt_plan *plan, enum gt_coll coll,
+			     uint64_t count);
+
+/* Bus bandwidth over algorithm bandwidth, for that size. */
+double gt_plan_busbw_factor(const struct gt_plan *plan, enum gt_coll coll);
+
+/*
  * GT_EINPUT when the plan has a demand, which `what` cannot do: so far such
- * plans are found, verified, and run by gtopo run.
+ * plans are found, verified, predicted, and run by gtopo run.
  */
 int gt_plan_need_even(const struct gt_plan *plan, const char *what,
 		      struct gt_err *err);

@@ -19,6 +19,7 @@ enum {
 	MAX_PLANNED = 200,      /* that are planned */
 	MAX_PLACEMENTS = 40320, /* of one machine: all, of 8 GPUs */
 	MORE_PLACEMENTS = 32,   /* that are planned for their latency */
+	MORE_NESTINGS = 16,     /* likewise */
 };
 
 /* Of each axis so much is within a node; the orders say which is fastest. */
@@ -248,13 +249,14 @@ static void bound_machine(const struct search *s, double planned, uint32_t next,
 }
 
 /*
- * On one machine many placements take as long for their bytes; a few more are
- * planned, as one of them may have less latency.
+ * Many take as long for their bytes, or little longer; a few more are planned,
+ * as one of them may have less latency.
  */
 static int may_be_quicker(const struct search *s, uint32_t next,
 			  const struct gt_assign *assign)
 {
-	return s->machine && assign->nplanned < MORE_PLACEMENTS &&
+	return assign->nplanned <
+		       (s->machine ? MORE_PLACEMENTS : MORE_NESTINGS) &&
 	       s->list[next].bound_s < assign->best.cost.expected_s;
 }
 
@@ -337,6 +339,16 @@ int gt_assign_is_of_machine(const struct gt_workload *w,
 	return w->naxes && site->nnodes == 1 && site->cuts;
 }
 
+/* Where the launcher puts ranks: on no more nodes than they need. */
+static void place_by_number(const struct gt_job_query *job, uint32_t *place)
+{
+	uint32_t n = job->workload->nranks, ngpus = job->site->ngpus;
+	uint32_t nnodes = (n + ngpus - 1) / ngpus;
+
+	for (uint32_t r = 0; r < n; r++)
+		place[r] = job->by_node ? r % nnodes * ngpus + r / nnodes : r;
+}
+
 int gt_assign_find(const struct gt_job_query *job, struct gt_arena *arena,
 		   struct gt_assign *assign, struct gt_err *err)
 {
@@ -357,8 +369,7 @@ int gt_assign_find(const struct gt_job_query *job, struct gt_arena *arena,
 		rc = init_assignment(job, arena, &assign->best, err);
 	if (rc)
 		return rc;
-	for (uint32_t r = 0; r < w->nranks; r++)
-		assign->by_number.place[r] = r;
+	place_by_number(job, assign->by_number.place);
 	rc = gt_job_bound_any(w, site, arena, &assign->bound_s, &assign->joint,
 			      err);
 	if (!rc)

@@ -7,8 +7,9 @@
  * the fastest.  On one machine of up to 8 GPUs that no NVSwitches join all
  * placements (search/job/placements.h) stand in for nestings.  They are bounded
  * (search/job/bound.h) and planned in order of their bounds, until the next
- * bound is no less than the least time of bytes that was found, or the budget
- * is spent.  Of those that were planned and the order of numbers the one is
+ * bound is no less than the least time of bytes that was found, and than the
+ * least with latency or a few were planned for that, or the budget is spent.
+ * Of those that were planned and the order of numbers the one is
  * taken that is quickest with latency counted.  How good its time of bytes is
  * among all assignments their bound tells.
  */
@@ -34,11 +35,12 @@ struct gt_assignment {
 };
 
 struct gt_assign {
-	struct gt_assignment by_number; /* rank r on the r-th GPU */
-	struct gt_assignment best;      /* planned */
-	double bound_s;                 /* what any assignment takes at least */
-	int joint;                      /* nodes were bounded, not only GPUs */
-	uint64_t nnestings, nplanned;   /* or placements on one machine */
+	/* Rank r on the r-th GPU; job.by_node: on the next node in turn. */
+	struct gt_assignment by_number;
+	struct gt_assignment best;    /* planned */
+	double bound_s;               /* what any assignment takes at least */
+	int joint;                    /* nodes were bounded, not only GPUs */
+	uint64_t nnestings, nplanned; /* or placements on one machine */
 	int complete; /* all nestings were planned or are bounded by the best */
 };
 

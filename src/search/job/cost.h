@@ -29,6 +29,9 @@ struct gt_job_query {
 	struct gt_job_links *links;
 	struct gt_group_plans *plans;
 	const struct gt_budget *budget; /* of finding an assignment, or NULL */
+	/* Ranks are numbered node after node in turn, rather than GPU after
+	 * GPU: what gt_assign.by_number is. */
+	int by_node;
 };
 
 struct gt_job_cost {

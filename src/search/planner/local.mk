@@ -1,5 +1,7 @@
 # which search a request for a plan takes
 gtopo_core_sources += \
+	%D%/apart.c \
+	%D%/apart.h \
 	%D%/job_bound.c \
 	%D%/job_bound.h \
 	%D%/mixed.c \

@@ -14,6 +14,7 @@
 #include "search/cluster/search.h"
 #include "search/multicast/search.h"
 #include "search/emit/select_by_size.h"
+#include "search/planner/apart.h"
 #include "search/planner/mixed.h"
 #include "search/planner/request.h"
 #include "search/planner/union_bound.h"
@@ -173,6 +174,9 @@ static int plan_machine(struct gt_planner *p, struct gt_err *err)
 		rc = check_root(p->ask.root, p->one.nranks, err);
 	if (!rc)
 		rc = check_demand(&p->ask, p->one.nranks, err);
+	if (!rc && p->ask.as_engines)
+		rc = gt_apart_as_engines(p->topo, p->one.gpus, p->one.nranks,
+					 &p->result.apart, err);
 	if (!rc)
 		rc = add_paths(p, p->topo, err);
 	if (rc)

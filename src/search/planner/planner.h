@@ -35,11 +35,14 @@ struct gt_planner_result {
 	const char *unlike; /* lines that say which nodes lack what; or NULL */
 	int64_t search_ns;  /* how long the search took */
 	struct gt_search_stats stats; /* not if by_quotient is set */
+	/* Pairs without peer access, for which others were planned without. */
+	uint32_t apart;
 };
 
 /*
  * Find the best plan on one machine, which gt_planner_explain() edits and
- * leaves as it was, or on a cluster; one of a single node is planned as that
+ * leaves as it was, and whose GPUs are apart afterwards if result.apart says
+ * so, or on a cluster; one of a single node is planned as that
  * machine.  *planner is the caller's.  GT_EINPUT, and which option, when the
  * request cannot be honoured, or which nodes have no GPUs; GT_ENO when there is
  * no plan.

@@ -42,6 +42,7 @@ struct gt_planner_request {
 	int equal;               /* all channels have the same share */
 	int invariant;           /* gt_plan's attribute of that name */
 	int explain;             /* gt_planner_explain() will be called */
+	int as_engines;          /* of one machine: search/planner/apart.h */
 	const struct gt_budget *budget; /* or NULL; outlives the planner */
 };
 

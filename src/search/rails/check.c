@@ -15,7 +15,8 @@ static const double rounding = 1e-9;
 struct loads {
 	const struct gt_rails *m;
 	uint64_t *hops;  /* [from * n + to]: bytes times parts */
-	uint64_t *links; /* by the fabric's link */
+	uint64_t *links; /* by the fabric's link, times `den` */
+	int64_t den;     /* of all charges */
 };
 
 static int add(uint64_t *load, uint64_t more)
@@ -78,19 +79,50 @@ static int add_pair(struct loads *l, uint32_t pair, uint64_t bytes,
 	return rc;
 }
 
+/* What all routes' charges are whole multiples of, as 1 / den. */
+static int find_den(struct loads *l)
+{
+	const struct gt_fabric *f = l->m->fabric;
+
+	l->den = 1;
+	for (uint32_t hop = 0; hop < l->m->n * l->m->n; hop++) {
+		int64_t den =
+			f->routes[hop].nlinks ? f->routes[hop].charge.den : 1;
+
+		den /= (int64_t)gt_rat_gcd((uint64_t)l->den, (uint64_t)den);
+		if (__builtin_mul_overflow(l->den, den, &l->den))
+			return 0;
+	}
+	return 1;
+}
+
+/* A hop's bytes on a link, which a charge may count more or less often. */
+static int add_link(struct loads *l, uint32_t hop, uint32_t link)
+{
+	const struct gt_fabric *f = l->m->fabric;
+	struct gt_rat charge =
+		f->links[link].charged ? f->routes[hop].charge : GT_RAT(1, 1);
+	uint64_t bytes;
+
+	return !__builtin_mul_overflow(
+		       l->hops[hop], (uint64_t)(l->den / charge.den), &bytes) &&
+	       !__builtin_mul_overflow(bytes, (uint64_t)charge.num, &bytes) &&
+	       add(&l->links[link], bytes);
+}
+
 static int add_routes(struct loads *l, struct gt_err *err)
 {
 	const struct gt_fabric *f = l->m->fabric;
+	int fits = find_den(l);
 
 	for (uint32_t hop = 0; hop < l->m->n * l->m->n; hop++)
 		for (uint32_t k = 0; l->hops[hop] && k < f->routes[hop].nlinks;
 		     k++)
-			if (!add(&l->links[f->routes[hop].links[k]],
-				 l->hops[hop]))
-				return gt_err_set(err, GT_EINPUT, NULL,
-						  "the bytes need more than 62 "
-						  "bits");
-	return GT_OK;
+			fits = fits &&
+			       add_link(l, hop, f->routes[hop].links[k]);
+	return fits ? GT_OK
+		    : gt_err_set(err, GT_EINPUT, NULL,
+				 "the bytes need more than 62 bits");
 }
 
 /* The link that is full longest, against what the schedule says. */
@@ -103,8 +135,8 @@ static int compare(const struct loads *l, const struct gt_rails_schedule *s,
 	for (uint32_t i = 0; i < f->nlinks; i++) {
 		if (!l->links[i])
 			continue;
-		if (!gt_rat_div(GT_RAT((int64_t)l->links[i], 1),
-				f->links[i].gbs, &one))
+		if (!gt_rat_make((int64_t)l->links[i], l->den, &one) ||
+		    !gt_rat_div(one, f->links[i].gbs, &one))
 			return gt_err_set(err, GT_ENO, NULL,
 					  "a time needs more than 64 bits");
 		if (gt_rat_cmp(one, most) > 0)

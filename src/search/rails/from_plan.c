@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "plan/ir/plan.h"
 #include "search/problem/fabric.h"
+#include "search/rails/meshed.h"
 
 /*
  * A link ends at the rank that it leads routes to, or at a vertex of its own.
@@ -54,6 +55,7 @@ int gt_rails_from_plan(const struct gt_plan *plan, struct gt_arena *arena,
 {
 	size_t n = plan->nranks;
 	struct gt_fabric *f;
+	int rc;
 
 	if (plan->cluster || !plan->has_proof ||
 	    plan->proof.nroutes != n * (n - 1))
@@ -73,5 +75,6 @@ int gt_rails_from_plan(const struct gt_plan *plan, struct gt_arena *arena,
 		return gt_err_nomem(err);
 	set_links(f, plan);
 	set_routes(f, plan);
-	return gt_rails_new(f, arena, rails, err);
+	rc = gt_rails_new(f, arena, rails, err);
+	return rc == GT_ENO ? gt_meshed_new(f, arena, rails, err) : rc;
 }

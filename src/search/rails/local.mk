@@ -3,6 +3,9 @@ gtopo_core_sources += \
 	%D%/direct.c \
 	%D%/from_plan.c \
 	%D%/levels.c \
+	%D%/meshed.c \
+	%D%/meshed.h \
+	%D%/meshed_plan.c \
 	%D%/plan.c \
 	%D%/rails.h
 

@@ -12,11 +12,13 @@
 #include "base/arena.h"
 #include "base/rat.h"
 #include "search/problem/fabric.h"
+#include "search/rails/meshed.h"
 
 enum {
 	/* Rows of a part: two of its rail, two of each switch. */
 	ROWS = 6,
 	MAX_ROWS = 4 * GT_RAILS_MAX_RANKS,
+	MAX_NODES = GT_RAILS_MAX_RANKS / 2,
 	/* Of all blocks together about so many parts, but one a rail each. */
 	ALL_PARTS = 8192,
 	/* How often all moves together may look at a row. */
@@ -59,7 +61,8 @@ uint32_t gt_rails_path(const struct gt_rails *m, uint32_t from, uint32_t to,
 	ranks[n] = from;
 	if (out != from)
 		ranks[++n] = out;
-	ranks[++n] = in;
+	if (in != ranks[n])
+		ranks[++n] = in;
 	if (in != to)
 		ranks[++n] = to;
 	return n;
@@ -166,16 +169,11 @@ static void add_load(struct planner *p, uint32_t pair, uint32_t rail,
 		p->s->full[rows[i]] += bytes * p->each[rows[i]];
 }
 
-/*
- * So many parts for each rail as it is wide between two nodes; what is left of
- * the parts goes to the first of those that are as wide, from `turn` on.
- */
-static void share_alike(const struct planner *p, uint32_t a, uint32_t b,
-			uint32_t turn, uint8_t *share)
+/* How wide each rail is between two nodes; returns the sum. */
+static double find_widths(const struct gt_rails *m, uint32_t a, uint32_t b,
+			  double width[GT_RAILS_MAX])
 {
-	const struct gt_rails *m = p->m;
-	double width[GT_RAILS_MAX], sum = 0;
-	uint32_t left = p->s->parts;
+	double sum = 0;
 
 	for (uint32_t r = 0; r < m->nrails; r++) {
 		double out = m->gbs[gt_rails_out(m, a, r)];
@@ -184,10 +182,34 @@ static void share_alike(const struct planner *p, uint32_t a, uint32_t b,
 		width[r] = out < in ? out : in;
 		sum += width[r];
 	}
-	for (uint32_t r = 0; r < m->nrails; r++) {
+	return sum;
+}
+
+/* So many whole parts for each rail as it is wide; returns what is left. */
+static uint32_t share_whole(const struct planner *p, const double *width,
+			    double sum, uint8_t *share)
+{
+	uint32_t left = p->s->parts;
+
+	for (uint32_t r = 0; r < p->m->nrails; r++) {
 		share[r] = (uint8_t)(width[r] / sum * p->s->parts + 1e-6);
 		left -= share[r];
 	}
+	return left;
+}
+
+/*
+ * So many parts for each rail as it is wide between two nodes; what is left of
+ * the parts goes to the first of those that are as wide, from `turn` on.
+ */
+static void share_alike(const struct planner *p, uint32_t a, uint32_t b,
+			uint32_t turn, uint8_t *share)
+{
+	const struct gt_rails *m = p->m;
+	double width[GT_RAILS_MAX];
+	double sum = find_widths(m, a, b, width);
+	uint32_t left = share_whole(p, width, sum, share);
+
 	while (left) {
 		uint32_t best = turn % m->nrails;
 
@@ -201,6 +223,80 @@ static void share_alike(const struct planner *p, uint32_t a, uint32_t b,
 		share[best]++;
 		left--;
 	}
+}
+
+/* ---- all blocks of two nodes at once ------------------------------------- */
+
+/*
+ * Bytes between a rank and another node, which all are shared alike: what they
+ * take of the node's rails and of the links to its switch.
+ */
+static void add_alike(struct planner *p, uint32_t rank, uint32_t b, int in,
+		      double bytes, const uint8_t *share)
+{
+	const struct gt_rails *m = p->m;
+	uint32_t a = m->node[rank];
+	double *full = p->s->full, part = bytes / p->s->parts;
+
+	for (uint32_t r = 0; r < m->nrails; r++) {
+		double one = part * share[r];
+		uint32_t relay = m->relay[a * m->nrails + r];
+
+		if (!in) {
+			full[gt_rails_out(m, a, r)] += one;
+			full[gt_rails_in(m, b, r)] += one;
+		}
+		if (relay == rank)
+			continue;
+		full[gt_rails_up(m, in ? relay : rank)] += one;
+		full[gt_rails_down(m, in ? rank : relay)] += one;
+	}
+}
+
+/* Share all of a rank's blocks for another node; the bytes that come back. */
+static void begin_alike(struct planner *p, uint32_t rank, uint32_t b,
+			const uint8_t *there, const uint8_t *back)
+{
+	const struct gt_rails *m = p->m;
+	uint32_t n = m->n;
+	double out = 0, in = 0;
+
+	for (uint32_t i = 0; i < m->each; i++) {
+		uint32_t k = m->member[b * m->each + i];
+
+		out += (double)p->bytes[rank * n + k];
+		in += (double)p->bytes[k * n + rank];
+		if (p->bytes[rank * n + k])
+			memcpy(&p->s->share[(rank * n + k) * m->nrails], there,
+			       m->nrails);
+	}
+	add_alike(p, rank, b, 0, out, there);
+	add_alike(p, rank, b, 1, in, back);
+}
+
+/* Do whole parts suffice for all nodes?  Then share all blocks alike. */
+static int begin_all_alike(struct planner *p)
+{
+	const struct gt_rails *m = p->m;
+	uint8_t share[MAX_NODES * MAX_NODES][GT_RAILS_MAX];
+	double width[GT_RAILS_MAX];
+
+	for (uint32_t i = 0; i < m->nnodes * m->nnodes; i++) {
+		uint32_t a = i / m->nnodes, b = i % m->nnodes;
+
+		if (a != b && share_whole(p, width, find_widths(m, a, b, width),
+					  share[i]))
+			return 0;
+	}
+	for (uint32_t i = 0; i < m->n; i++)
+		for (uint32_t b = 0; b < m->nnodes; b++)
+			if (b != m->node[i])
+				begin_alike(p, i, b,
+					    share[m->node[i] * m->nnodes + b],
+					    share[b * m->nnodes + m->node[i]]);
+	for (uint32_t i = 0; i < m->nrows; i++)
+		p->s->full[i] *= p->each[i];
+	return 1;
 }
 
 /* Whose rail a block takes to begin with. */
@@ -247,13 +343,16 @@ static uint32_t count_parts(const struct planner *p)
 static void begin_by(struct planner *p, enum whose whose)
 {
 	const struct gt_rails *m = p->m;
+	int alike;
 
 	p->s->parts = whose == ALL ? count_parts(p) : 1;
 	memset(p->s->share, 0, (size_t)m->n * m->n * m->nrails);
 	memset(p->s->full, 0, m->nrows * sizeof(*p->s->full));
+	alike = whose == ALL && begin_all_alike(p);
 	for (uint32_t i = 0; i < m->n; i++)
 		for (uint32_t k = 0; k < m->n; k++)
-			if (i != k && p->bytes[i * m->n + k])
+			if (i != k && p->bytes[i * m->n + k] &&
+			    (!alike || m->node[i] == m->node[k]))
 				begin_pair(p, whose, i, k);
 }
 
@@ -268,6 +367,30 @@ static double fullest(const struct planner *p)
 	return most;
 }
 
+/* Do whole blocks of those ranks fit their rails?  Most do not. */
+static int may_fit(const struct planner *p, enum whose whose)
+{
+	const struct gt_rails *m = p->m;
+
+	for (uint32_t i = 0; i < m->n; i++) {
+		uint32_t a = m->node[i];
+		uint32_t row = whose == SENDERS ? gt_rails_out(m, a, m->own[i])
+						: gt_rails_in(m, a, m->own[i]);
+		double bytes = 0;
+
+		for (uint32_t k = 0; k < m->n; k++)
+			if (m->node[k] != a)
+				bytes +=
+					(double)p
+						->bytes[whose == SENDERS
+								? i * m->n + k
+								: k * m->n + i];
+		if (bytes * p->each[row] >= enough)
+			return 0;
+	}
+	return 1;
+}
+
 /* Whole blocks over one rank's rail each have fewer hops, if they fit. */
 static void begin(struct planner *p)
 {
@@ -277,6 +400,8 @@ static void begin(struct planner *p)
 	for (uint32_t i = 0; i < m->nrows; i++)
 		p->each[i] = 1 / (m->gbs[i] * p->s->bound_ns);
 	for (enum whose w = SENDERS; w < ALL && m->nrails == m->each; w++) {
+		if (!may_fit(p, w))
+			continue;
 		begin_by(p, w);
 		if (fullest(p) < enough)
 			return;
@@ -450,6 +575,11 @@ void gt_rails_plan(const struct gt_rails *m, const uint64_t *bytes,
 {
 	struct planner p = {.m = m, .bytes = bytes, .s = schedule};
 
+	if (m->meshed) {
+		gt_meshed_plan(m, bytes, schedule);
+		use_few_parts(&p);
+		return;
+	}
 	begin(&p);
 	while (relieve_all(&p))
 		;

@@ -22,6 +22,7 @@
 struct gt_arena;
 struct gt_err;
 struct gt_fabric;
+struct gt_meshed;
 struct gt_plan;
 
 enum {
@@ -45,6 +46,9 @@ struct gt_rails {
 	/* By rank: the link by which a GPU leaves for other nodes, or comes in
 	 * from there, besides its switch's; what it can carry bounds it. */
 	uint32_t *leave, *enter;
+	/* Where no switch joins GPUs (search/rails/meshed.h): each is a node,
+	 * rail r is the way by rank r, and rows are the fabric's links. */
+	const struct gt_meshed *meshed; /* else NULL */
 };
 
 /* The rows of a rank, and those of a node's rail. */

@@ -136,3 +136,11 @@ const char *gt_rates_name(enum gt_rates rates)
 
 	return names[rates];
 }
+
+enum gt_rates gt_rates_find(const char *name)
+{
+	for (enum gt_rates r = GT_RATES_MEASURED; r <= GT_RATES_LINE; r++)
+		if (name && !strcmp(name, gt_rates_name(r)))
+			return r;
+	return GT_RATES_MEASURED;
+}

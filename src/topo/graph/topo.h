@@ -187,7 +187,11 @@ const char *gt_topo_source(const struct gt_topo *topo);
 const char *gt_node_kind_name(enum gt_node_kind kind);
 const char *gt_link_kind_name(enum gt_link_kind kind);
 
-/* Returns "measured", "nccl" or "line". */
+/*
+ * Returns "measured", "nccl" or "line"; and the rates of such a word, those
+ * that were measured where it is another one or NULL.
+ */
 const char *gt_rates_name(enum gt_rates rates);
+enum gt_rates gt_rates_find(const char *name);
 
 #endif

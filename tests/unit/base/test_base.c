@@ -10,10 +10,12 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/cpus.h"
 #include "base/dtype.h"
 #include "base/err.h"
@@ -378,6 +380,20 @@ static void test_must(void **unused)
 	assert_non_null(strstr(said, "this must hold: 1 + 1 == 3"));
 }
 
+static void test_clock_timespec(void **state)
+{
+	static const int64_t times[] = {0, 1, 999999999, 1000000000, INT64_MAX};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
+		struct timespec at = gt_clock_timespec(times[i]);
+
+		assert_in_range(at.tv_nsec, 0, 999999999);
+		assert_int_equal(at.tv_sec, times[i] / 1000000000);
+		assert_int_equal(at.tv_sec * 1000000000 + at.tv_nsec, times[i]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -392,6 +408,7 @@ int main(void)
 		cmocka_unit_test(test_file_failures),
 		cmocka_unit_test(test_cpus_near),
 		cmocka_unit_test(test_cpus_visit),
+		cmocka_unit_test(test_clock_timespec),
 		cmocka_unit_test(test_vec),
 		cmocka_unit_test(test_json_writer),
 		cmocka_unit_test(test_json_writer_depth),

@@ -43,22 +43,22 @@ static struct split draw_split(const struct subject *subject, uint64_t *seed)
 {
 	static const enum gt_coll colls[] = {
 		GT_COLL_ALLREDUCE, GT_COLL_REDUCESCATTER, GT_COLL_REDUCE};
-	struct split split = {.coll = colls[test_random(seed, 3)]};
+	struct split split = {.coll = colls[draw(seed, 3)]};
 	size_t most = ELEMENTS / split_blocks(subject, &split);
 
 	if (subject->plan->select->algo == GT_ALGO_TWO_SHOT &&
 	    split.coll == GT_COLL_REDUCESCATTER)
 		return draw_split(subject, seed);
-	split.count = 1 + test_random(seed, (uint32_t)most);
-	if (test_random(seed, 2))
+	split.count = 1 + draw(seed, (uint32_t)most);
+	if (draw(seed, 2))
 		split.count = 1 + split.count % 40 % most;
-	split.first = test_random(
-		seed, 1 + ELEMENTS -
-			      (uint32_t)(split.count *
-					 split_blocks(subject, &split)));
-	split.root = test_random(seed, subject->plan->nranks);
-	split.inplace = (int)test_random(seed, 2);
-	split.shift = test_random(seed, MARGIN);
+	split.first =
+		draw(seed, 1 + ELEMENTS -
+				   (uint32_t)(split.count *
+					      split_blocks(subject, &split)));
+	split.root = draw(seed, subject->plan->nranks);
+	split.inplace = (int)draw(seed, 2);
+	split.shift = draw(seed, MARGIN);
 	return split;
 }
 
@@ -172,9 +172,9 @@ static size_t try_plan(uint32_t n, enum gt_algo algo, enum gt_dtype dtype,
 	subject.plan = test_shape_plan(n, algo, GT_COLL_ALLREDUCE, seed);
 	assert_true(sums_make(&subject.sums, seed));
 	config.plan = subject.plan;
-	config.workers = 1 + test_random(seed, 3);
-	config.slots = 2 + test_random(seed, 3);
-	config.slice_bytes = 8 + test_random(seed, 3000);
+	config.workers = 1 + draw(seed, 3);
+	config.slots = 2 + draw(seed, 3);
+	config.slice_bytes = 8 + draw(seed, 3000);
 	if (gt_engine_host.open(&config, &subject.engine, &err))
 		fail_msg("%s", err.text);
 	differ = try_splits(&subject, seed);

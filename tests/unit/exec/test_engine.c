@@ -94,14 +94,14 @@ static void random_request(struct gt_exec_request *req, uint32_t n,
 			   uint64_t *seed)
 {
 	*req = (struct gt_exec_request){.count = 0};
-	req->coll = test_random(seed, GT_COLL_REDUCE + 1);
-	req->root = test_random(seed, n);
-	req->dtype = test_random(seed, GT_NDTYPES);
-	req->op = test_random(seed, GT_NREDOPS);
-	req->inplace = (int)test_random(seed, 2);
-	req->shift = test_random(seed, 16);
-	req->seed = test_random(seed, 1000);
-	req->count = test_random(seed, 1u << (1 + test_random(seed, 15)));
+	req->coll = draw(seed, GT_COLL_REDUCE + 1);
+	req->root = draw(seed, n);
+	req->dtype = draw(seed, GT_NDTYPES);
+	req->op = draw(seed, GT_NREDOPS);
+	req->inplace = (int)draw(seed, 2);
+	req->shift = draw(seed, 16);
+	req->seed = draw(seed, 1000);
+	req->count = draw(seed, 1u << (1 + draw(seed, 15)));
 	if (gt_coll_has_blocks(req->coll))
 		req->count = (req->count + n - 1) / n;
 }
@@ -114,14 +114,13 @@ static void test_random_plans(void **state)
 	(void)state;
 	for (uint64_t trial = 0; trial < 60; trial++) {
 		uint64_t seed = trial;
-		uint32_t n = 1 + test_random(&seed, 16);
+		uint32_t n = 1 + draw(&seed, 16);
 		struct bench bench = {.config = {.max_bytes = 1 << 20}};
 
-		bench.plan =
-			test_ring_plan(n, 1 + test_random(&seed, 4), &seed);
-		bench.config.workers = test_random(&seed, 4);
-		bench.config.slots = 2 + test_random(&seed, 7);
-		bench.config.slice_bytes = 8 + test_random(&seed, 5000);
+		bench.plan = test_ring_plan(n, 1 + draw(&seed, 4), &seed);
+		bench.config.workers = draw(&seed, 4);
+		bench.config.slots = 2 + draw(&seed, 7);
+		bench.config.slice_bytes = 8 + draw(&seed, 5000);
 		bench_open(&bench);
 		for (int i = 0; i < 12; i++) {
 			random_request(&req, n, &seed);
@@ -148,14 +147,14 @@ static void run_shape(struct bench *bench, const struct gt_exec_request *req)
 
 static void try_shape(enum gt_algo algo, enum gt_coll coll, uint64_t *seed)
 {
-	uint32_t n = 1 + test_random(seed, 9);
+	uint32_t n = 1 + draw(seed, 9);
 	struct bench bench = {.config = {.max_bytes = 1 << 20}};
 	struct gt_exec_request req;
 
 	bench.plan = test_shape_plan(n, algo, coll, seed);
-	bench.config.workers = 1 + test_random(seed, 3);
-	bench.config.slots = 2 + test_random(seed, 3);
-	bench.config.slice_bytes = 8 + test_random(seed, 5000);
+	bench.config.workers = 1 + draw(seed, 3);
+	bench.config.slots = 2 + draw(seed, 3);
+	bench.config.slice_bytes = 8 + draw(seed, 5000);
 	bench_open(&bench);
 	for (int i = 0; i < 3; i++) {
 		random_request(&req, n, seed);

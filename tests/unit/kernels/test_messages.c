@@ -3,17 +3,12 @@
  * one block, a parcel knows how many send it, and no block has much more to do
  * than another.
  */
+#include "draw.h"
 #include "unit/test.h"
 
 #include "kernels/sendrecv.h"
 
 enum { MESSAGES = 40, ROUNDS = 20000 };
-
-static uint32_t draw(uint64_t *state, uint32_t below)
-{
-	*state = *state * 6364136223846793005u + 1442695040888963407u;
-	return (uint32_t)(*state >> 33) % below;
-}
 
 /* KiB of work of all; shares, too. */
 static uint64_t draw_list(uint64_t *state, struct gt_kernel_message *list,

@@ -32,15 +32,15 @@ struct exchange {
 
 enum pattern { EVEN, HOT, SPARSE, PAIR, TINY, NOTHING, NPATTERNS };
 
-/* A plan of an all-to-all on such nodes, of the caller. */
-static inline char *plan_of(uint32_t nodes, uint32_t each, const char *level)
+/* A plan of an all-to-all on such nodes ("4-slow-cards"), of the caller. */
+static inline char *plan_of_nodes(uint32_t nodes, const char *node,
+				  const char *level)
 {
 	struct gtopo_search_config config = GTOPO_SEARCH_CONFIG_INIT;
 	char name[64], file[4096], cwd[4096] = "", text[16384], words[512];
 	char *plan = NULL;
 
-	snprintf(name, sizeof(name), "tests/cases/rails/%u-slow-cards.xml",
-		 each);
+	snprintf(name, sizeof(name), "tests/cases/rails/%s.xml", node);
 	if (*gt_test_path(file, name) != '/')
 		assert_non_null(getcwd(cwd, sizeof(cwd)));
 	snprintf(text, sizeof(text),
@@ -51,6 +51,15 @@ static inline char *plan_of(uint32_t nodes, uint32_t each, const char *level)
 	if (gtopo_search(text, &config, &plan, words, sizeof(words)))
 		fail_msg("%s", words);
 	return plan;
+}
+
+/* Of as many ranks each, which a switch joins. */
+static inline char *plan_of(uint32_t nodes, uint32_t each, const char *level)
+{
+	char node[32];
+
+	snprintf(node, sizeof(node), "%u-slow-cards", each);
+	return plan_of_nodes(nodes, node, level);
 }
 
 static inline uint64_t draw_count(struct gt_random *c, enum pattern pattern,

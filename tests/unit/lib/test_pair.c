@@ -1,4 +1,5 @@
 /* Messages of pairs of ranks, on the host. */
+#include "draw.h"
 #include "unit/port.h"
 #include "unit/test.h"
 
@@ -14,12 +15,6 @@
 enum { RANKS = 4, MESSAGES = 60, ROOM = 3 << 20 };
 
 /* A linear congruential generator (Knuth): the same sequence everywhere. */
-static uint32_t draw(uint64_t *state, uint32_t below)
-{
-	*state = *state * 6364136223846793005u + 1442695040888963407u;
-	return (uint32_t)(*state >> 33) % below;
-}
-
 static unsigned launched; /* flags of a process of a job */
 
 static struct gtopo_comm *open_comm(int64_t timeout_ms)

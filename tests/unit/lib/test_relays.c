@@ -13,7 +13,9 @@
 #include <time.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/err.h"
+#include "base/file.h"
 #include "lib/batch.h"
 #include "lib/relays.h"
 #include "lib/state.h"
@@ -121,6 +123,31 @@ static void test_one_process(void **state)
 		gtopo_comm_destroy(comm);
 		forget(&x);
 	}
+}
+
+/* GPUs that no switch joins pass on for each other, if the plan is believed. */
+static void test_meshed(void **state)
+{
+	char *plan = plan_of_nodes(2, "4-no-switch", levels[1]);
+	struct gtopo_comm *comm = create(plan, GTOPO_ROWS);
+	struct exchange x = {.n = 8};
+
+	(void)state;
+	for (uint64_t seed = 0; seed < count_matrices(); seed++) {
+		const char *fault = exchange_all(comm, &x, seed);
+
+		if (fault)
+			fail_msg("seed %u: %s", (unsigned)seed, fault);
+	}
+	assert_in_range(passed_on(comm), 1, MEMORY_BYTES);
+	gtopo_comm_destroy(comm);
+	/* One process's ranks copy, whatever the plan says of links. */
+	comm = create(plan, 0);
+	assert_null(exchange_all(comm, &x, HOT));
+	assert_int_equal(passed_on(comm), 0);
+	gtopo_comm_destroy(comm);
+	forget(&x);
+	gtopo_free(plan);
 }
 
 /* In one process copies are faster than what the plan says of cards. */
@@ -424,12 +451,31 @@ static double plan_us(struct gt_relays *relays, uint32_t n, uint64_t *counts,
 
 enum { PLANNED = 101 };
 
-static void time_plans(uint32_t nodes, uint32_t each)
+/* A plan of an all-to-all on a machine of share/xml, of the caller. */
+static char *plan_on(const char *machine)
 {
-	char *text = plan_of(nodes, each, levels[1]);
-	uint32_t n = nodes * each, nmessages, most = 0, relayed = 0;
+	struct gtopo_search_config config = GTOPO_SEARCH_CONFIG_INIT;
+	char name[64], path[4096], words[512], *plan = NULL;
+	struct gt_buf text = GT_BUF_INIT;
+	struct gt_err err;
+
+	gt_err_init(&err);
+	snprintf(name, sizeof(name), "share/xml/%s.xml", machine);
+	if (gt_file_read(gt_test_path(path, name), 1 << 20, &text, &err))
+		fail_msg("%s", err.text);
+	config.coll = "alltoall";
+	if (gtopo_search(text.text, &config, &plan, words, sizeof(words)))
+		fail_msg("%s", words);
+	gt_buf_release(&text);
+	return plan;
+}
+
+/* `text` is freed. */
+static void time_plans(uint32_t n, char *text, const char *what)
+{
+	uint32_t nmessages, most = 0, relayed = 0;
 	uint64_t *counts = malloc((size_t)n * n * sizeof(*counts));
-	struct gt_random c = {.state = nodes};
+	struct gt_random c = {.state = n};
 	struct gtopo_comm comm = {.nranks = n};
 	struct gt_relays *relays;
 	double us[PLANNED];
@@ -451,9 +497,9 @@ static void time_plans(uint32_t nodes, uint32_t each)
 		most = nmessages > most ? nmessages : most;
 	}
 	qsort(us, PLANNED, sizeof(*us), compare);
-	print_message("%u ranks on %u nodes: planned in %.0f us, at most "
+	print_message("%u ranks on %s: planned in %.0f us, at most "
 		      "%.0f; %u of %u relayed, at most %u messages a rank\n",
-		      n, nodes, us[PLANNED / 2], us[PLANNED - 1], relayed,
+		      n, what, us[PLANNED / 2], us[PLANNED - 1], relayed,
 		      PLANNED, most);
 	/* Under sanitizers and emulators all takes longer. */
 	assert_true(us[0] < 20000);
@@ -466,16 +512,19 @@ static void time_plans(uint32_t nodes, uint32_t each)
 static void test_time(void **state)
 {
 	(void)state;
-	time_plans(2, 4);
-	time_plans(4, 4);
-	time_plans(4, 8);
-	time_plans(8, 8);
+	time_plans(8, plan_of(2, 4, levels[1]), "2 nodes");
+	time_plans(16, plan_of(4, 4, levels[1]), "4 nodes");
+	time_plans(32, plan_of(4, 8, levels[1]), "4 nodes");
+	time_plans(64, plan_of(8, 8, levels[1]), "8 nodes");
+	time_plans(8, plan_on("dgx-1v"), "dgx-1v");
+	time_plans(8, plan_on("mi250x"), "mi250x");
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_process),
+		cmocka_unit_test(test_meshed),
 		cmocka_unit_test(test_straight),
 		cmocka_unit_test(test_group),
 		cmocka_unit_test(test_differs),

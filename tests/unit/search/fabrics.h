@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "draw.h"
 #include "base/arena.h"
 #include "search/problem/fabric.h"
 
@@ -17,8 +18,7 @@ struct gt_random {
 /* A number of 0 .. n - 1. */
 static inline uint32_t gt_random(struct gt_random *c, uint32_t n)
 {
-	c->state = c->state * 6364136223846793005u + 1442695040888963407u;
-	return (uint32_t)(c->state >> 33) % n;
+	return draw(&c->state, n);
 }
 
 /* A fabric of n ranks (nodes 0 .. n-1), `more` other nodes, no links. */

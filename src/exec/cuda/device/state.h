@@ -22,6 +22,7 @@
 #include "plan/ir/plan.h"
 
 struct gt_arena;
+struct gt_cuda_capture;
 struct gt_cuda_detour;
 struct gt_cuda_tracing;
 struct gt_err;
@@ -83,6 +84,14 @@ enum {
 };
 
 /* A rank of any process; only programs are known of other processes' ranks. */
+/* Between the stream of copies and a lane's, of a piece. */
+enum gt_cuda_edge {
+	GT_CUDA_EDGE_SENT,
+	GT_CUDA_EDGE_MET,
+	GT_CUDA_EDGE_FETCHED,
+	GT_CUDA_EDGES,
+};
+
 struct gt_cuda_rank {
 	int device;
 	int numa_node; /* of the host, next to its GPU; -1: not known */
@@ -100,12 +109,19 @@ struct gt_cuda_rank {
 	struct gt_pair_counters *message_counts; /* on the device; or NULL */
 	/* Messages sent to itself that it has yet to receive, or negative. */
 	int64_t own_messages;
+	int own_in_graphs;   /* or graphs have such, launched or not */
 	cudaStream_t side;   /* beside copy engines: it reduces, keeps the own
 			      block and moves heads; or it is lane 0's */
 	cudaStream_t second; /* lane 1's; NULL: there are no lanes */
 	cudaStream_t caller; /* copies between GPUs, of both lanes */
 	cudaEvent_t done, reduced[GT_CUDA_CE_PIECES];
-	struct gt_cuda_detour *detour; /* p2p/detour.h; NULL: none yet */
+	cudaEvent_t edges[2][GT_CUDA_EDGES]; /* of each lane */
+	struct gt_cuda_detour *detour;       /* p2p/detour.h; NULL: none yet */
+	/*
+	 * Streams for what is captured (p2p/captures.h), and which of them are
+	 * in the place of the rank's while it puts a request; NULL: none are.
+	 */
+	struct gt_cuda_capture *captures, *capture;
 	struct gt_cuda_programs programs[GT_NCOLLS];
 	struct gt_registration *registrations; /* registration.h */
 	uint64_t nregistrations;               /* that were made so far */
@@ -186,6 +202,7 @@ struct gt_engine {
 	 * make what they need.
 	 */
 	uint64_t reserved_bytes;
+	int has_large_regions; /* region_budget.h counts it */
 
 	/* Of the host, for all ranks (device/host_memory.h). */
 	uint64_t pinned_bytes, pinned_most;
@@ -303,7 +320,7 @@ static inline uint32_t gt_cuda_blocks_allowed(const struct gt_engine *engine,
  * Beside a program that computes, packets wait in few blocks, and carry no more
  * than these do at once.
  */
-enum { GT_CUDA_OVERLAP_BLOCKS = 16 };
+enum { GT_CUDA_OVERLAP_BLOCKS = 24 };
 
 static inline uint32_t gt_cuda_packet_blocks(const struct gt_engine *engine,
 					     uint32_t max_blocks)

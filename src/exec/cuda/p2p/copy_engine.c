@@ -2,10 +2,8 @@
  * Puts a rank's blocks on its copy engines, one peer after the other, and the
  * reductions beside them on a second stream.
  */
-#include "exec/cuda/p2p/p2p.h"
+#include "exec/cuda/p2p/copy_engine.h"
 
-#include "base/err.h"
-#include "exec/cuda/device/ipc_memory.h"
 #include "exec/cuda/device/state.h"
 #include "exec/cuda/device/trace_record.h"
 #include "exec/cuda/p2p/detour.h"
@@ -21,34 +19,7 @@ enum {
 	 * of 2 x 64 MiB 193, 188, 187, 188.
 	 */
 	GT_CE_HEAD_BYTES = 4 << 20,
-	GT_CE_BEGIN = 1, /* stages; pieces count from here, too */
-	GT_CE_SUMMED = GT_DIRECT_STAGES - 2,
-	GT_CE_END,
 };
-
-/* One rank's part in one operation. */
-struct gt_ce {
-	const struct gt_engine *engine;
-	const struct gt_exec_request *req;
-	const struct gt_cuda_rank *me;
-	struct gt_p2p flow;
-	uint32_t rank;
-	uint64_t elem_bytes;
-	char *input, *output;
-	cudaStream_t copies; /* goes to and from other GPUs */
-	cudaError_t rc;      /* the first failure */
-};
-
-/* A range of a block, in bytes. */
-struct gt_ce_piece {
-	uint64_t begin, bytes;
-};
-
-static void gt_ce_try(struct gt_ce *at, cudaError_t rc)
-{
-	if (at->rc == cudaSuccess)
-		at->rc = rc;
-}
 
 /* Find piece k of block b. */
 static struct gt_ce_piece gt_ce_piece_of(const struct gt_ce *at, uint32_t b,
@@ -64,14 +35,13 @@ static struct gt_ce_piece gt_ce_piece_of(const struct gt_ce *at, uint32_t b,
 	return piece;
 }
 
-static struct gt_ce_piece gt_ce_whole(const struct gt_ce *at, uint32_t b)
+struct gt_ce_piece gt_ce_whole(const struct gt_ce *at, uint32_t b)
 {
 	return (struct gt_ce_piece){0, gt_p2p_count(&at->flow, b) *
 					       at->elem_bytes};
 }
 
-static void gt_ce_copy(struct gt_ce *at, char *to, const char *from,
-		       uint64_t bytes)
+void gt_ce_copy(struct gt_ce *at, char *to, const char *from, uint64_t bytes)
 {
 	if (!bytes)
 		return;
@@ -85,16 +55,7 @@ static void gt_ce_copy(struct gt_ce *at, char *to, const char *from,
 							  at->copies));
 }
 
-/*
- * Name the i-th other rank: each begins with another, so that nobody gets two.
- */
-static uint32_t gt_ce_peer(const struct gt_ce *at, uint32_t i)
-{
-	return (at->rank + i) % at->flow.nranks;
-}
-
-/* Say where rank d keeps what rank s sends it to be reduced. */
-static char *gt_ce_scratch(const struct gt_ce *at, uint32_t d, uint32_t s)
+char *gt_ce_scratch(const struct gt_ce *at, uint32_t d, uint32_t s)
 {
 	uint32_t n = at->flow.nranks;
 	char *base = gt_cuda_pulls(at->engine)
@@ -118,8 +79,7 @@ static struct gt_direct_args gt_ce_args(const struct gt_ce *at)
 	return args;
 }
 
-/* Tell the others that a stage is reached, and wait for them. */
-static void gt_ce_barrier(struct gt_ce *at, uint32_t stage, cudaStream_t stream)
+void gt_ce_barrier(struct gt_ce *at, uint32_t stage, cudaStream_t stream)
 {
 	if (at->rc == cudaSuccess)
 		gt_ce_try(at, (cudaError_t)gt_cuda_barrier_launch(
@@ -127,8 +87,7 @@ static void gt_ce_barrier(struct gt_ce *at, uint32_t stage, cudaStream_t stream)
 				      stage == GT_CE_END, stream));
 }
 
-/* Let what comes on `to` wait for what is on `from`. */
-static void gt_ce_after(struct gt_ce *at, cudaStream_t to, cudaStream_t from)
+void gt_ce_after(struct gt_ce *at, cudaStream_t to, cudaStream_t from)
 {
 	if (to == from)
 		return;
@@ -136,25 +95,6 @@ static void gt_ce_after(struct gt_ce *at, cudaStream_t to, cudaStream_t from)
 		gt_ce_try(at, cudaEventRecord(at->me->done, from));
 	if (at->rc == cudaSuccess)
 		gt_ce_try(at, cudaStreamWaitEvent(to, at->me->done, 0));
-}
-
-/*
- * Pieces in two lanes copy to and from others on one stream, the caller's: side
- * by side each copy is slower than both one after the other, and in turns on
- * two streams each would begin later.
- */
-static void gt_ce_take_wire(struct gt_ce *at)
-{
-	if (!at->engine->shares_wire)
-		return;
-	gt_ce_after(at, at->me->caller, at->me->stream);
-	at->copies = at->me->caller;
-}
-
-static void gt_ce_leave_wire(struct gt_ce *at)
-{
-	gt_ce_after(at, at->me->stream, at->copies);
-	at->copies = at->me->stream;
 }
 
 /* Kernels beside copies go in the lane, or else on a stream of their own. */
@@ -195,8 +135,16 @@ static void gt_ce_block_reduce(struct gt_ce *at, uint32_t to, uint64_t count,
 		gt_ce_try(at, (cudaError_t)gt_direct_run(&grid, &args));
 }
 
-/* Find block d of the input. */
-static const char *gt_ce_from(const struct gt_ce *at, uint32_t d)
+void gt_ce_keep(struct gt_ce *at)
+{
+	gt_ce_block_reduce(at, 1u << at->rank,
+			   gt_cuda_takes_detour(at->engine, at->req)
+				   ? at->req->count
+				   : at->flow.count,
+			   0);
+}
+
+const char *gt_ce_from(const struct gt_ce *at, uint32_t d)
 {
 	return at->input + d * at->flow.in_stride * at->elem_bytes;
 }
@@ -272,8 +220,7 @@ static uint32_t gt_ce_run(const struct gt_ce *at, uint32_t d)
 	return (d > at->rank ? at->flow.nranks : at->rank) - d;
 }
 
-/* Hold this rank's input for the others, if they get any of it. */
-static void gt_ce_hold(struct gt_ce *at)
+void gt_ce_hold(struct gt_ce *at)
 {
 	uint64_t bytes = at->flow.count * at->elem_bytes;
 	uint32_t run;
@@ -294,8 +241,7 @@ static void gt_ce_hold(struct gt_ce *at)
 	}
 }
 
-/* Fetch the blocks that others have for this rank, or their sums. */
-static void gt_ce_pull(struct gt_ce *at, int sums)
+void gt_ce_pull(struct gt_ce *at, int sums)
 {
 	const struct gt_p2p *flow = &at->flow;
 	uint64_t out = flow->out_stride * at->elem_bytes;
@@ -347,33 +293,26 @@ static void gt_ce_blocks(struct gt_ce *at)
 	if (head)
 		gt_ce_block_reduce(at, flow->to & ~own, head / at->elem_bytes,
 				   GT_CE_BEGIN);
-	gt_ce_take_wire(at);
-	if (own) /* takes no detour */
-		gt_ce_block_reduce(at, own,
-				   gt_cuda_takes_detour(at->engine, at->req)
-					   ? at->req->count
-					   : flow->count,
-				   0);
+	if (own)
+		gt_ce_keep(at);
 	gt_ce_detour(at);
 	if (gt_cuda_pulls(at->engine))
 		gt_ce_pull(at, 0);
 	else
 		gt_ce_push(at, head);
-	gt_ce_leave_wire(at);
 	if (beside)
 		gt_ce_after(at, at->me->stream, gt_ce_beside(at));
 }
 
-/* Send a piece of rank d's block, to be reduced there. */
-static void gt_ce_scatter(struct gt_ce *at, uint32_t d,
-			  struct gt_ce_piece piece)
+void gt_ce_scatter(struct gt_ce *at, uint32_t d, struct gt_ce_piece piece)
 {
+	if (!(at->flow.to >> d & 1))
+		return;
 	gt_ce_copy(at, gt_ce_scratch(at, d, at->rank) + piece.begin,
 		   gt_ce_from(at, d) + piece.begin, piece.bytes);
 }
 
-/* Behind what was sent so far reduce piece k, when it has come from all. */
-static void gt_ce_reduce(struct gt_ce *at, uint32_t k)
+void gt_ce_reduce(struct gt_ce *at, uint32_t k)
 {
 	struct gt_direct_args args = gt_ce_args(at);
 	struct gt_ce_piece piece = gt_ce_piece_of(at, at->rank, k);
@@ -394,11 +333,11 @@ static void gt_ce_reduce(struct gt_ce *at, uint32_t k)
 	args.flow.end = args.flow.in_stride = args.flow.out_stride = 0;
 	args.moves = 1;
 	gt_ce_after(at, grid.stream, at->me->stream);
-	if (at->engine->choice.waits_apart)
+	if (at->engine->choice.waits_apart || !(at->flow.flags & GT_P2P_REDUCE))
 		gt_ce_barrier(at, GT_CE_BEGIN + k, grid.stream);
 	else
 		args.begin_post = args.begin_wait = GT_CE_BEGIN + k;
-	if (at->rc == cudaSuccess)
+	if (at->rc == cudaSuccess && at->flow.flags & GT_P2P_REDUCE)
 		gt_ce_try(at, (cudaError_t)gt_direct_run(&grid, &args));
 }
 
@@ -444,7 +383,6 @@ static void gt_ce_add_up(struct gt_ce *at)
 		at->flow.flags & GT_P2P_SPREAD && !gt_cuda_pulls(at->engine);
 
 	gt_ce_detour(at);
-	gt_ce_take_wire(at);
 	for (uint32_t i = 1; i < ranks - 1; i++) {
 		uint32_t d = gt_ce_peer(at, i);
 
@@ -452,8 +390,6 @@ static void gt_ce_add_up(struct gt_ce *at)
 	}
 	for (uint32_t k = 0; k < n; k++) {
 		gt_ce_scatter(at, last, gt_ce_piece_of(at, last, k));
-		if (k + 1 == n)
-			gt_ce_leave_wire(at);
 		gt_ce_reduce(at, k);
 		if (spreads && at->rc == cudaSuccess)
 			gt_ce_try(at, cudaEventRecord(at->me->reduced[k],
@@ -473,13 +409,11 @@ static void gt_ce_hand_out(struct gt_ce *at)
 		return;
 	}
 	gt_ce_barrier(at, GT_CE_SUMMED, at->me->stream);
-	gt_ce_take_wire(at);
 	gt_ce_pull(at, 1);
-	gt_ce_leave_wire(at);
 }
 
-static struct gt_ce gt_ce_of(const struct gt_engine *engine,
-			     const struct gt_exec_request *req, uint32_t rank)
+struct gt_ce gt_ce_of(const struct gt_engine *engine,
+		      const struct gt_exec_request *req, uint32_t rank)
 {
 	struct gt_cuda_span span = gt_cuda_span_of(engine, req, rank, rank);
 
@@ -498,130 +432,22 @@ static struct gt_ce gt_ce_of(const struct gt_engine *engine,
 		.output = span.output};
 }
 
-int gt_cuda_ce_begin(const struct gt_engine *engine,
-		     const struct gt_exec_request *req, uint32_t rank)
+int gt_cuda_ce_launch(const struct gt_engine *engine,
+		      const struct gt_exec_request *req, uint32_t rank)
 {
 	struct gt_ce at = gt_ce_of(engine, req, rank);
 
-	if (at.flow.flags & GT_P2P_REDUCE)
+	if (gt_coll_reduces(req->coll)) {
 		gt_ce_add_up(&at);
-	else if (gt_cuda_pulls(engine))
-		gt_ce_hold(&at);
-	return (int)at.rc;
-}
-
-int gt_cuda_ce_end(const struct gt_engine *engine,
-		   const struct gt_exec_request *req, uint32_t rank)
-{
-	struct gt_ce at = gt_ce_of(engine, req, rank);
-
-	if (at.flow.flags & GT_P2P_REDUCE)
 		gt_ce_hand_out(&at);
-	else
+	} else {
+		if (gt_cuda_pulls(engine))
+			gt_ce_hold(&at);
 		gt_ce_blocks(&at);
+	}
 	if (gt_cuda_takes_detour(engine, req) && at.rc == cudaSuccess)
 		gt_ce_try(&at, (cudaError_t)gt_cuda_detour_launch(engine, req,
 								  rank));
 	gt_ce_barrier(&at, GT_CE_END, at.me->stream);
 	return (int)at.rc;
-}
-
-int gt_cuda_ce_launch(const struct gt_engine *engine,
-		      const struct gt_exec_request *req, uint32_t rank)
-{
-	int rc = gt_cuda_ce_begin(engine, req, rank);
-
-	return rc ? rc : gt_cuda_ce_end(engine, req, rank);
-}
-
-/* Make the streams and events of a rank. */
-static cudaError_t gt_ce_open(struct gt_cuda_rank *me, int lanes)
-{
-	cudaError_t rc = cudaSetDevice(me->device);
-	int first = 0;
-
-	/* What was begun should end before what the program begins beside. */
-	if (rc == cudaSuccess)
-		rc = cudaDeviceGetStreamPriorityRange(NULL, &first);
-	if (rc == cudaSuccess && !me->side)
-		rc = cudaStreamCreateWithPriority(&me->side,
-						  cudaStreamNonBlocking, first);
-	if (rc == cudaSuccess && lanes && !me->second)
-		rc = cudaStreamCreateWithPriority(&me->second,
-						  cudaStreamNonBlocking, first);
-	if (rc == cudaSuccess && !me->done)
-		rc = cudaEventCreateWithFlags(&me->done,
-					      cudaEventDisableTiming);
-	for (int k = 0; k < GT_CUDA_CE_PIECES; k++)
-		if (rc == cudaSuccess && !me->reduced[k])
-			rc = cudaEventCreateWithFlags(&me->reduced[k],
-						      cudaEventDisableTiming);
-	return rc;
-}
-
-uint64_t gt_cuda_scratch_bytes(const struct gt_engine *engine,
-			       const struct gt_exec_request *req)
-{
-	uint64_t most = 0;
-
-	if (gt_choice_is_scratch_reduce(&engine->choice, req->coll))
-		return gt_scratch_reduce_bytes(engine, req);
-	for (uint32_t r = 0; r < engine->plan->nranks; r++) {
-		struct gt_p2p flow =
-			gt_cuda_p2p_of(engine, req, engine->choice.algo, r);
-		uint64_t blocks = engine->choice.protocol == GT_PROTOCOL_CE &&
-						  flow.flags & GT_P2P_REDUCE
-					  ? flow.nranks - 1
-				  : !gt_cuda_p2p_overwrites(req) ? 0
-				  : flow.in_stride               ? flow.nranks
-								 : 1;
-		uint64_t bytes =
-			flow.count * blocks * gt_dtype_bytes(req->dtype);
-
-		if (bytes > most)
-			most = bytes;
-	}
-	return most;
-}
-
-int gt_cuda_ce_need(struct gt_engine *engine, const struct gt_exec_request *req,
-		    struct gt_err *err)
-{
-	int rc = gt_cuda_ce_open(engine, err);
-
-	return rc ? rc
-		  : gt_cuda_region_grow(engine, GT_CUDA_SCRATCH,
-					gt_cuda_scratch_bytes(engine, req), req,
-					err);
-}
-
-int gt_cuda_ce_open(struct gt_engine *engine, struct gt_err *err)
-{
-	for (uint32_t r = engine->group.first; r < engine->group.end; r++) {
-		cudaError_t done = gt_ce_open(&engine->ranks[r],
-					      engine->reserved_bytes != 0);
-
-		if (done != cudaSuccess)
-			return gt_cuda_fail(engine, r, (int)done,
-					    "make a stream", err);
-	}
-	return GT_OK;
-}
-
-void gt_cuda_ce_release(struct gt_engine *engine)
-{
-	for (uint32_t r = engine->group.first; r < engine->group.end; r++) {
-		struct gt_cuda_rank *me = &engine->ranks[r];
-
-		cudaSetDevice(me->device);
-		if (me->done)
-			cudaEventDestroy(me->done);
-		for (int k = 0; k < GT_CUDA_CE_PIECES; k++)
-			if (me->reduced[k])
-				cudaEventDestroy(me->reduced[k]);
-		if (me->side)
-			cudaStreamDestroy(me->side);
-		if (me->second)
-			cudaStreamDestroy(me->second);
-	}
 }

@@ -96,6 +96,28 @@ int gt_cuda_barrier_launch(const struct gt_engine *engine, uint32_t rank,
 			   uint32_t stage, int last, cudaStream_t stream);
 
 /*
+ * May a rank send blocks ahead to where their receivers hold what they send?
+ * It takes a place for every sender, as many as are held anyway where there are
+ * two ranks or every receiver has a block of its own.
+ */
+static inline int gt_cuda_may_send_ahead(const struct gt_engine *engine,
+					 const struct gt_exec_request *req)
+{
+	return !gt_coll_reduces(req->coll) &&
+	       (engine->plan->nranks == 2 || req->coll == GT_COLL_ALLTOALL ||
+		req->coll == GT_COLL_SCATTER);
+}
+
+/*
+ * May what a root adds up be sent to it?  In one process it pulls from where
+ * others have it, and of more ranks it would get everything.
+ */
+static inline int gt_cuda_may_send_to_root(const struct gt_engine *engine)
+{
+	return engine->group.world && engine->plan->nranks == 2;
+}
+
+/*
  * Copy an input that gt_cuda_p2p_overwrites() to scratch, from where it goes.
  */
 int gt_cuda_input_launch(const struct gt_engine *engine,
@@ -139,18 +161,25 @@ int gt_cuda_ce_need(struct gt_engine *engine, const struct gt_exec_request *req,
 		    struct gt_err *err);
 void gt_cuda_ce_release(struct gt_engine *engine);
 
-/*
- * Put one rank's part on its streams; a cudaError_t.  _launch() does both of
- * the others: _begin() puts what the rank sends to be added up or lets others
- * fetch, _end() what waits until all have done so.  Other parts may go between
- * the two, on another stream.
- */
+/* Put one rank's part on its streams; a cudaError_t. */
 int gt_cuda_ce_launch(const struct gt_engine *engine,
 		      const struct gt_exec_request *req, uint32_t rank);
-int gt_cuda_ce_begin(const struct gt_engine *engine,
-		     const struct gt_exec_request *req, uint32_t rank);
-int gt_cuda_ce_end(const struct gt_engine *engine,
-		   const struct gt_exec_request *req, uint32_t rank);
+
+/*
+ * copy_engine_lanes.c: a piece of what others fetch (gt_cuda_pulls()), in four
+ * steps: it sends or holds what it has; all have done so, and sums are made;
+ * it is fetched and copied to its places; all have ended.
+ */
+enum gt_cuda_step {
+	GT_CUDA_STEP_START,
+	GT_CUDA_STEP_MEET,
+	GT_CUDA_STEP_MOVE,
+	GT_CUDA_STEP_END,
+};
+
+int gt_cuda_ce_step(const struct gt_engine *engine,
+		    const struct gt_exec_request *req, uint32_t rank,
+		    enum gt_cuda_step step);
 
 /*
  * scratch_reduce.c: reductions by direct stores.  Each rank stores its blocks

@@ -6,6 +6,7 @@
 #ifndef GT_TESTS_UNIT_EXEC_CUDA_INTERP_WORLD_H
 #define GT_TESTS_UNIT_EXEC_CUDA_INTERP_WORLD_H
 
+#include "draw.h"
 #include "unit/good_plan.h"
 #include "unit/test.h"
 
@@ -78,12 +79,6 @@ static struct world {
 	uint64_t launches, state;
 	uint32_t elem_bytes;
 } world;
-
-static uint32_t draw(uint32_t below)
-{
-	world.state = world.state * 6364136223846793005u + 1442695040888963407u;
-	return (uint32_t)(world.state >> 33) % below;
-}
 
 static cudaError_t fake_device(int device)
 {
@@ -314,7 +309,8 @@ static void play(void)
 		begin(&blocks[i], &world.args[i / each], i % each);
 		left += !blocks[i].over;
 	}
-	for (uint32_t i = draw(n); left; i = (i + 1 + draw(3)) % n) {
+	for (uint32_t i = draw(&world.state, n); left;
+	     i = (i + 1 + draw(&world.state, 3)) % n) {
 		if (blocks[i].over)
 			continue;
 		idle = move(&blocks[i]) ? 0 : idle + 1;

@@ -2,6 +2,7 @@
  * Operations of a group to launches: whatever they are, no two share a chunk of
  * a mailbox or a warp, nothing is beyond what there is, and the work is spread.
  */
+#include "draw.h"
 #include "unit/test.h"
 
 #include <stdlib.h>
@@ -11,12 +12,6 @@
 #include "kernels/kernels.h"
 
 enum { OPS = 300, ROUNDS = 3000, BOX = 10000 };
-
-static uint32_t draw(uint64_t *state, uint32_t below)
-{
-	*state = *state * 6364136223846793005u + 1442695040888963407u;
-	return (uint32_t)(*state >> 33) % below;
-}
 
 static uint32_t chunks_of(const struct gt_bundle_op *op)
 {

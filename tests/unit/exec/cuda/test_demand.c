@@ -43,8 +43,10 @@ static void test_arrives(void **state)
 		gt_cuda_sizes_choose(&world.engine, NULL);
 		for (size_t k = 0; k < sizeof(counts) / sizeof(counts[0]); k++)
 			for (int dtype = 0; dtype < GT_NDTYPES; dtype += 3)
-				expect_arrives((enum gt_dtype)dtype, counts[k],
-					       draw(MOST_SHIFT + 1), 1 + k % 3);
+				expect_arrives(
+					(enum gt_dtype)dtype, counts[k],
+					draw(&world.state, MOST_SHIFT + 1),
+					1 + k % 3);
 		close_world();
 	}
 }

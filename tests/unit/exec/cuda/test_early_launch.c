@@ -5,6 +5,7 @@
  * has more blocks than the caller, or who chose its algorithm, allows.  No GPU
  * takes part: launches are only looked at.
  */
+#include "draw.h"
 #include "unit/test.h"
 
 #include <string.h>
@@ -64,12 +65,6 @@ static struct world {
 	uint32_t most[KINDS]; /* blocks that were seen */
 	uint32_t allowed;     /* blocks, by the request's choice; 0: any */
 } world;
-
-static uint32_t draw(uint32_t below)
-{
-	world.state = world.state * 6364136223846793005u + 1442695040888963407u;
-	return (uint32_t)(world.state >> 33) % below;
-}
 
 static cudaError_t fake_device(int device)
 {
@@ -189,22 +184,23 @@ static struct gt_algo_choice draw_choice(void)
 	static const uint8_t protocols[] = {GT_PROTOCOL_LL, GT_PROTOCOL_LL128,
 					    GT_PROTOCOL_DIRECT};
 
-	return (struct gt_algo_choice){.algo = draw(2) ? GT_ALGO_ONE_SHOT
-						       : GT_ALGO_TWO_SHOT,
-				       .protocol = protocols[draw(3)]};
+	return (struct gt_algo_choice){
+		.algo = draw(&world.state, 2) ? GT_ALGO_ONE_SHOT
+					      : GT_ALGO_TWO_SHOT,
+		.protocol = protocols[draw(&world.state, 3)]};
 }
 
 static struct gt_exec_request draw_request(const struct gt_algo_choice *choice)
 {
-	return (struct gt_exec_request){.coll = (enum gt_coll)draw(GT_NCOLLS),
-					.dtype =
-						(enum gt_dtype)draw(GT_NDTYPES),
-					.op = (enum gt_redop)draw(GT_NREDOPS),
-					.count = draw(2u << draw(24)),
-					.root = draw(world.plan.nranks),
-					.inplace = !draw(4),
-					.streams = world.streams,
-					.choice = choice};
+	return (struct gt_exec_request){
+		.coll = (enum gt_coll)draw(&world.state, GT_NCOLLS),
+		.dtype = (enum gt_dtype)draw(&world.state, GT_NDTYPES),
+		.op = (enum gt_redop)draw(&world.state, GT_NREDOPS),
+		.count = draw(&world.state, 2u << draw(&world.state, 24)),
+		.root = draw(&world.state, world.plan.nranks),
+		.inplace = !draw(&world.state, 4),
+		.streams = world.streams,
+		.choice = choice};
 }
 
 static void launch(const struct gt_exec_request *req)
@@ -219,7 +215,7 @@ static void launch_group(void)
 	struct gt_exec_request reqs[GT_GROUP_OPS];
 	struct gt_algo_choice choices[GT_GROUP_OPS];
 	struct gt_cuda_fusion bundle = {.n = 0};
-	uint32_t n = 1 + draw(GT_GROUP_OPS);
+	uint32_t n = 1 + draw(&world.state, GT_GROUP_OPS);
 	struct gt_err err;
 
 	gt_err_init(&err);
@@ -296,7 +292,7 @@ static void test_limited_each(void **state)
 		struct gt_algo_choice choice = draw_choice();
 		struct gt_exec_request req = draw_request(&choice);
 
-		world.allowed = choice.max_blocks = 1 + draw(200);
+		world.allowed = choice.max_blocks = 1 + draw(&world.state, 200);
 		if (!gt_cuda_prepare(&world.engine, &req, NULL))
 			launch(&req);
 	}
@@ -306,9 +302,10 @@ static void test_limited_each(void **state)
 		struct gt_cuda_fusion bundle = {.n = 0};
 		struct gt_exec_request reqs[2];
 
-		world.allowed = 1 + draw(200);
+		world.allowed = 1 + draw(&world.state, 200);
 		choices[i % 2].max_blocks = world.allowed;
-		choices[!(i % 2)].max_blocks = world.allowed + draw(200);
+		choices[!(i % 2)].max_blocks =
+			world.allowed + draw(&world.state, 200);
 		for (int k = 0; k < 2; k++) {
 			reqs[k] = draw_request(&choices[k]);
 			if (!gt_cuda_prepare(&world.engine, &reqs[k], NULL) &&

@@ -171,7 +171,7 @@ static void test_beside_products(void **state)
 		last = choose(coll, (bytes - 64 * KIB) / sizeof(float));
 		next = choose(coll, (bytes + 64 * KIB) / sizeof(float));
 		assert_int_equal(last.protocol, GT_PROTOCOL_LL128);
-		assert_in_range(last.blocks, 1, 16);
+		assert_in_range(last.blocks, 1, 24);
 		assert_false(last.waits_apart);
 		assert_true(next.waits_apart);
 		assert_true(next.protocol == GT_PROTOCOL_DIRECT ||

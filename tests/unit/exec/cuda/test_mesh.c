@@ -37,7 +37,7 @@ static void expect_arrives(enum gt_coll coll)
 					      .choice = &by_fifos,
 					      .seed = k};
 
-		req.shift = draw(MOST_SHIFT + 1);
+		req.shift = draw(&world.state, MOST_SHIFT + 1);
 		carry(&req, 1 + k % 3);
 		expect_carried(&req);
 		req.shift = 0;

@@ -18,8 +18,7 @@
 #define cudaEventRecord       fake_record
 #define cudaStreamWaitEvent   fake_await
 #define gt_cuda_enqueue       fake_enqueue
-#define gt_cuda_ce_begin      fake_ce_begin
-#define gt_cuda_ce_end        fake_ce_end
+#define gt_cuda_ce_step       fake_step
 #define gt_cuda_prepare       fake_prepare
 #define gt_cuda_scratch_bytes fake_scratch_bytes
 
@@ -31,10 +30,9 @@ static cudaError_t fake_await(cudaStream_t on, cudaEvent_t event,
 static int fake_enqueue(const struct gt_engine *engine,
 			const struct gt_exec_request *req, uint32_t rank,
 			uint32_t times);
-static int fake_ce_begin(const struct gt_engine *engine,
-			 const struct gt_exec_request *req, uint32_t rank);
-static int fake_ce_end(const struct gt_engine *engine,
-		       const struct gt_exec_request *req, uint32_t rank);
+static int fake_step(const struct gt_engine *engine,
+		     const struct gt_exec_request *req, uint32_t rank,
+		     enum gt_cuda_step step);
 static int fake_prepare(struct gt_engine *engine,
 			const struct gt_exec_request *req, struct gt_err *err);
 static uint64_t fake_scratch_bytes(const struct gt_engine *engine,
@@ -66,7 +64,7 @@ static struct world {
 
 /* What rank 0 has put on its streams of pieces that copy engines fetch. */
 static struct step {
-	int begins;
+	enum gt_cuda_step step;
 	uint32_t lane;
 	uint64_t first, count;
 } steps[64];
@@ -108,8 +106,7 @@ static cudaError_t fake_await(cudaStream_t on, cudaEvent_t event,
 		       : cudaErrorInvalidValue;
 }
 
-/* As reductions by copy engines take, which a root's are not: all blocks but
- * one. */
+/* As reductions take: all blocks but one, of a root by copy engines only. */
 static uint64_t fake_scratch_bytes(const struct gt_engine *engine,
 				   const struct gt_exec_request *req)
 {
@@ -120,10 +117,12 @@ static uint64_t fake_scratch_bytes(const struct gt_engine *engine,
 	if (req->coll == GT_COLL_ALLTOALL && req->inplace)
 		return count * gt_dtype_bytes(req->dtype) *
 		       engine->plan->nranks;
-	return gt_coll_reduces(req->coll) && req->coll != GT_COLL_REDUCE
-		       ? count * gt_dtype_bytes(req->dtype) *
-				 (engine->plan->nranks - 1)
-		       : 0;
+	if (req->coll == GT_COLL_REDUCE &&
+	    engine->access != GT_CUDA_ACCESS_PULLED)
+		return 0;
+	return gt_coll_reduces(req->coll) ? count * gt_dtype_bytes(req->dtype) *
+						    (engine->plan->nranks - 1)
+					  : 0;
 }
 
 static int fake_prepare(struct gt_engine *engine,
@@ -203,29 +202,20 @@ static int fake_enqueue(const struct gt_engine *engine,
 	return 0;
 }
 
-static int note(const struct gt_engine *engine,
-		const struct gt_exec_request *req, uint32_t rank, int begins)
+static int fake_step(const struct gt_engine *engine,
+		     const struct gt_exec_request *req, uint32_t rank,
+		     enum gt_cuda_step step)
 {
+	char *lane =
+		&world.streams[rank][world.ranks[0].capture ? 0 : engine->lane];
+
 	if (rank || !engine->shares_wire ||
 	    nsteps == sizeof(steps) / sizeof(steps[0]) ||
-	    (char *)engine->ranks[rank].stream !=
-		    &world.streams[rank][engine->lane])
+	    (char *)engine->ranks[rank].stream != lane)
 		return (int)cudaErrorInvalidValue;
-	steps[nsteps++] = (struct step){begins, engine->lane, req->part_first,
+	steps[nsteps++] = (struct step){step, engine->lane, req->part_first,
 					req->part_count};
 	return 0;
-}
-
-static int fake_ce_begin(const struct gt_engine *engine,
-			 const struct gt_exec_request *req, uint32_t rank)
-{
-	return note(engine, req, rank, 1);
-}
-
-static int fake_ce_end(const struct gt_engine *engine,
-		       const struct gt_exec_request *req, uint32_t rank)
-{
-	return note(engine, req, rank, 0);
 }
 
 static void open_world(uint32_t n, uint64_t room)
@@ -407,39 +397,74 @@ static void test_lanes(void **state)
 	close_world();
 }
 
-static void check_step(uint32_t i, int begins, uint32_t k)
+/* When was a step of piece k put?  Once, and in its lane. */
+static uint32_t place_of(enum gt_cuda_step step, uint32_t k)
 {
 	uint64_t each = world.engine[0].piece_count;
+	uint32_t at = nsteps;
 
-	assert_true(i < nsteps);
-	assert_int_equal(steps[i].begins, begins);
-	assert_int_equal(steps[i].lane, k % 2);
-	assert_int_equal(steps[i].first, k * each);
-	assert_int_equal(steps[i].count, steps[i].first + each > world.req.count
-						 ? world.req.count - k * each
-						 : each);
+	for (uint32_t i = 0; i < nsteps; i++) {
+		uint64_t left = world.req.count - steps[i].first;
+
+		if (steps[i].step != step || steps[i].first != k * each)
+			continue;
+		assert_int_equal(at, nsteps);
+		assert_int_equal(steps[i].lane, k % 2);
+		assert_int_equal(steps[i].count, left < each ? left : each);
+		at = i;
+	}
+	assert_true(at < nsteps);
+	return at;
 }
 
-/* Each piece begins before the one ahead of it ends, whatever turns are. */
-static void fetch(uint32_t turn)
+/*
+ * A piece is on the wire before the one ahead is met, and takes no lane that
+ * one ahead has not left.  All meet in one order, and of the last two before
+ * anything is copied, but for sums.
+ */
+static void check_steps(uint32_t number)
+{
+	int reduces = gt_coll_reduces(world.req.coll);
+	int sums = world.req.coll == GT_COLL_ALLREDUCE;
+
+	assert_int_equal(nsteps, number * 4);
+	for (uint32_t k = 0; k < number; k++) {
+		uint32_t start = place_of(GT_CUDA_STEP_START, k);
+		uint32_t met = place_of(GT_CUDA_STEP_MEET, k);
+		uint32_t moved = place_of(GT_CUDA_STEP_MOVE, k);
+		uint32_t end = place_of(GT_CUDA_STEP_END, k);
+
+		assert_true(start < met && met < moved && moved < end);
+		if (k + 1 < number) {
+			assert_true(met < place_of(GT_CUDA_STEP_MEET, k + 1));
+			assert_true((sums && k % 2) ||
+				    place_of(GT_CUDA_STEP_START, k + 1) < met);
+		}
+		if (k + 2 < number)
+			assert_true(end < place_of(GT_CUDA_STEP_START, k + 2));
+		if (k + 2 == number && !reduces)
+			assert_true(place_of(GT_CUDA_STEP_MEET, k + 1) < moved);
+	}
+}
+
+/* Whatever turns are, in two streams or, in a graph, in one. */
+static void fetch(uint32_t turn, int in_graph)
 {
 	struct gt_engine *engine = &world.engine[0];
-	uint32_t number = gt_cuda_pieces_number(engine, &world.req), i = 0;
+	uint32_t number = gt_cuda_pieces_number(engine, &world.req);
 
 	nsteps = 0;
 	world.joins[0] = 0;
+	world.ranks[0].capture =
+		in_graph ? (struct gt_cuda_capture *)&world : NULL;
 	for (uint32_t k = 0; k < number; k += turn)
 		assert_int_equal(
 			gt_cuda_pieces_enqueue(engine, &world.req, 0, k, turn),
 			0);
-	check_step(i++, 1, 0);
-	for (uint32_t k = 0; k < number; k++) {
-		if (k + 1 < number)
-			check_step(i++, 1, k + 1);
-		check_step(i++, 0, k);
-	}
-	assert_int_equal(i, nsteps);
-	assert_int_equal(world.joins[0], 4); /* both lanes are the engine's */
+	check_steps(number);
+	world.ranks[0].capture = NULL;
+	/* Lanes are the engine's. */
+	assert_int_equal(world.joins[0], in_graph ? 2 : 4);
 	assert_int_equal(engine->lane, 0);
 	assert_int_equal(engine->shares_wire, 0);
 	assert_ptr_equal(world.ranks[0].stream, &world.caller);
@@ -455,8 +480,9 @@ static void test_halves(struct gt_engine *engine)
 		{GT_COLL_ALLREDUCE, (12 << 20) - 4},
 		{GT_COLL_REDUCESCATTER, (8 << 20) - 4},
 		{GT_COLL_ALLTOALL, (16 << 20) - 4},
-		{GT_COLL_ALLGATHER, 512 << 20},
-		{GT_COLL_BROADCAST, 512 << 20},
+		{GT_COLL_ALLGATHER, (16 << 20) - 4},
+		{GT_COLL_BROADCAST, (16 << 20) - 4},
+		{GT_COLL_REDUCE, (8 << 20) - 4},
 	};
 	struct gt_exec_request req = world.req;
 
@@ -466,8 +492,6 @@ static void test_halves(struct gt_engine *engine)
 		req.coll = cases[i].coll;
 		req.count = cases[i].most / sizeof(int32_t);
 		assert_int_equal(gt_pieces_cut(engine, &req), req.count);
-		if (cases[i].most > 16 << 20)
-			continue;
 		req.count++;
 		assert_in_range(gt_pieces_cut(engine, &req), req.count / 2,
 				req.count / 2 + 2048);
@@ -512,11 +536,11 @@ static void test_fetched(void **state)
 	for (uint32_t i = 0; i < NCOLLS; i++) {
 		world.req.coll = colls[i];
 		world.req.count = COUNT_MOST - 3;
-		if (colls[i] == GT_COLL_REDUCE) /* copy engines do not */
-			continue;
 		engine->piece_count = gt_pieces_cut(engine, &world.req);
-		for (uint32_t turn = 1; turn < 6; turn++)
-			fetch(turn);
+		for (uint32_t turn = 1; turn < 6; turn++) {
+			fetch(turn, 0);
+			fetch(turn, 1);
+		}
 	}
 	close_world();
 }

@@ -12,9 +12,10 @@
 #include "exec/cuda/device/state.h"
 #include "kernels/sendrecv.h"
 
-#define cudaSetDevice   fake_device
-#define cudaMemcpyAsync fake_copy
-#define gt_sendrecv_run fake_run
+#define cudaSetDevice        fake_device
+#define cudaMemcpyAsync      fake_copy
+#define gt_sendrecv_run      fake_run
+#define gt_cuda_capture_find fake_capture
 
 static cudaError_t fake_device(int device);
 static cudaError_t fake_copy(void *to, const void *from, size_t bytes,
@@ -22,6 +23,8 @@ static cudaError_t fake_copy(void *to, const void *from, size_t bytes,
 static int fake_run(const struct gt_kernel_grid *grid,
 		    const struct gt_sendrecv_args *args,
 		    const struct gt_kernel_message *messages);
+
+static cudaError_t fake_capture(cudaStream_t stream, unsigned long long *id);
 
 #include "exec/cuda/sendrecv.c"
 
@@ -35,6 +38,7 @@ static struct world {
 	char *at[RANKS * RANKS];
 	char buffers[8][64];
 	uint32_t copies, launches, given, blocks;
+	unsigned long long capture;
 	cudaError_t answer;
 } world;
 
@@ -53,6 +57,13 @@ static cudaError_t fake_copy(void *to, const void *from, size_t bytes,
 	if (world.answer == cudaSuccess)
 		memcpy(to, from, bytes);
 	return world.answer;
+}
+
+static cudaError_t fake_capture(cudaStream_t stream, unsigned long long *id)
+{
+	assert_ptr_equal(stream, &world);
+	*id = world.capture;
+	return cudaSuccess;
 }
 
 static int fake_run(const struct gt_kernel_grid *grid,
@@ -150,6 +161,29 @@ static void test_own_keep_their_order(void **state)
 	expect_start(pair, 2, 1, 0);
 }
 
+/*
+ * A graph may be launched once, often or never: one that sends and another one
+ * that receives leave nothing to count on.
+ */
+static void test_own_in_graphs(void **state)
+{
+	const struct gt_message pair[] = {message(SELF, 1, 8, 0),
+					  message(SELF, 0, 8, 1)};
+
+	(void)state;
+	open_world(1);
+	world.capture = 1;
+	expect_start(pair, 2, 1, 0);
+	world.capture = 0;
+	expect_start(pair, 2, 1, 0);
+	world.capture = 2;
+	expect_start(pair, 1, 0, 1);
+	world.capture = 3;
+	expect_start(&pair[1], 1, 0, 1);
+	world.capture = 0;
+	expect_start(pair, 2, 0, 2);
+}
+
 /* Kernels find out that two ends differ, and say so. */
 static void test_others_are_not_copied(void **state)
 {
@@ -217,6 +251,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_own_are_copied),
 		cmocka_unit_test(test_own_keep_their_order),
+		cmocka_unit_test(test_own_in_graphs),
 		cmocka_unit_test(test_others_are_not_copied),
 		cmocka_unit_test(test_failure),
 		cmocka_unit_test(test_blocks),

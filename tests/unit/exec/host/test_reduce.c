@@ -110,14 +110,14 @@ static void check_real(enum gt_dtype dtype, enum gt_redop op, double a,
 static void random_bytes(char *at, size_t n, uint64_t *seed)
 {
 	for (size_t i = 0; i < n; i++)
-		at[i] = (char)test_random(seed, 256);
+		at[i] = (char)draw(seed, 256);
 }
 
 /* Without NaNs in any type: which NaN a processor passes on is open. */
 static void random_numbers(char *at, size_t n, uint64_t *seed)
 {
 	for (size_t i = 0; i < n; i++)
-		at[i] = (char)(test_random(seed, 256) & 0xbf);
+		at[i] = (char)(draw(seed, 256) & 0xbf);
 }
 
 /* Two operands of random bits: NaNs, infinities and subnormals included. */
@@ -277,12 +277,12 @@ static void check_move(uint64_t seed)
 	struct gt_move move = {.src = src, .dst = dst};
 	size_t bytes;
 
-	move.dtype = test_random(&seed, GT_NDTYPES);
-	move.op = test_random(&seed, GT_NREDOPS);
-	move.divide = test_random(&seed, 3) ? 0 : 5;
-	move.nsrc = 1 + test_random(&seed, MAX_OPERANDS);
-	move.ndst = 1 + test_random(&seed, MAX_OPERANDS);
-	move.count = test_random(&seed, test_random(&seed, 2) ? 40 : MAX_ELEMS);
+	move.dtype = draw(&seed, GT_NDTYPES);
+	move.op = draw(&seed, GT_NREDOPS);
+	move.divide = draw(&seed, 3) ? 0 : 5;
+	move.nsrc = 1 + draw(&seed, MAX_OPERANDS);
+	move.ndst = 1 + draw(&seed, MAX_OPERANDS);
+	move.count = draw(&seed, draw(&seed, 2) ? 40 : MAX_ELEMS);
 	bytes = move.count * gt_dtype_bytes(move.dtype);
 	for (uint32_t i = 0; i < move.nsrc; i++) {
 		random_numbers(memory[i], bytes + 16, &seed);
@@ -290,15 +290,15 @@ static void check_move(uint64_t seed)
 	}
 	for (uint32_t i = 0; i < move.ndst; i++)
 		dst[i] = memory[MAX_OPERANDS + i] + 8;
-	if (test_random(&seed, 2)) {
-		uint32_t same = test_random(&seed, move.nsrc);
+	if (draw(&seed, 2)) {
+		uint32_t same = draw(&seed, move.nsrc);
 
-		dst[test_random(&seed, move.ndst)] = memory[same] + 8;
+		dst[draw(&seed, move.ndst)] = memory[same] + 8;
 	}
 	random_numbers(times, sizeof(times), &seed);
 	for (uint32_t i = 0; i < move.nsrc; i++)
-		by[i] = test_random(&seed, 2) ? times : NULL;
-	move.by = test_random(&seed, 3) ? NULL : by;
+		by[i] = draw(&seed, 2) ? times : NULL;
+	move.by = draw(&seed, 3) ? NULL : by;
 	expect_move(&move, want);
 	gt_move_run(&move);
 	for (uint32_t i = 0; i < move.ndst; i++)

@@ -1,4 +1,5 @@
 /* Parts of the checker that no plan file reaches, or with few numbers. */
+#include "draw.h"
 #include "unit/test.h"
 
 #include "base/arena.h"
@@ -12,12 +13,6 @@
 enum { MOST = 6, TRIES = 400 };
 
 static uint64_t state;
-
-static uint32_t random_below(uint32_t n)
-{
-	state = state * 6364136223846793005u + 1442695040888963407u;
-	return (uint32_t)(state >> 33) % n;
-}
 
 /* The least cost of a ring that ends with ranks order[at..n-1] in any order. */
 static int64_t cheapest(uint32_t n, const int64_t *cost, uint32_t *order,
@@ -47,9 +42,9 @@ static void rings_are_cheapest(void **unused)
 
 	(void)unused;
 	for (int try = 0; try < TRIES; try++) {
-		n = 2 + random_below(MOST - 1);
+		n = 2 + draw(&state, MOST - 1);
 		for (uint32_t i = 0; i < n * n; i++)
-			cost[i] = random_below(20);
+			cost[i] = draw(&state, 20);
 		for (uint32_t i = 0; i < n; i++)
 			all[i] = i;
 		sum = gt_ring_cheapest(n, cost, order);
@@ -100,10 +95,10 @@ static void trees_are_cheapest(void **unused)
 
 	(void)unused;
 	for (int try = 0; try < TRIES; try++) {
-		n = 1 + random_below(MOST - 1);
-		root = random_below(n);
+		n = 1 + draw(&state, MOST - 1);
+		root = draw(&state, n);
 		for (uint32_t i = 0; i < n * n; i++)
-			cost[i] = random_below(20);
+			cost[i] = draw(&state, 20);
 		assert_int_equal(gt_tree_cheapest(n, cost, root),
 				 cheapest_tree(n, cost, root, parent, 0));
 	}

@@ -2,6 +2,7 @@
  * Every route of random small machines without NVLink is compared with the best
  * of all simple paths, found by trying them all.
  */
+#include "draw.h"
 #include "unit/test.h"
 
 #include <string.h>
@@ -10,12 +11,6 @@
 #include "base/err.h"
 #include "topo/graph/path.h"
 #include "topo/graph/topo.h"
-
-static uint32_t draw(uint64_t *seed, uint32_t below)
-{
-	*seed = *seed * 6364136223846793005u + 1442695040888963407u;
-	return (uint32_t)(*seed >> 33) % below;
-}
 
 struct sketch {
 	struct gt_buf xml;

@@ -160,15 +160,14 @@ static cudaError_t fake_copy(void *to, const void *from, size_t bytes,
 
 static cudaError_t fake_record(cudaEvent_t event, cudaStream_t stream)
 {
-	streams_record((struct stream *)stream, (uint32_t *)event);
+	streams_event_record(event, stream);
 	return called();
 }
 
 static cudaError_t fake_await(cudaStream_t stream, cudaEvent_t event,
 			      unsigned int flags)
 {
-	assert_int_equal(flags, 0);
-	streams_await((struct stream *)stream, (uint32_t *)event);
+	streams_event_await(stream, event, flags);
 	return called();
 }
 

@@ -6,7 +6,13 @@
 
 enum { NEVER = 2000000000 };
 
-enum queue { QUEUE_NONE, QUEUE_COPIES, QUEUE_ALL, NQUEUES };
+enum queue {
+	QUEUE_NONE,
+	QUEUE_COPIES,
+	QUEUE_ALL,
+	NQUEUES,
+	QUEUE_ANY = NQUEUES
+};
 
 /* How streams take turns. */
 static struct manner {
@@ -96,6 +102,20 @@ void streams_await(struct stream *stream, const uint32_t *event)
 	streams_put(stream, AWAIT)->mark = *event;
 }
 
+cudaError_t streams_event_record(cudaEvent_t event, cudaStream_t on)
+{
+	streams_record((struct stream *)on, (uint32_t *)event);
+	return cudaSuccess;
+}
+
+cudaError_t streams_event_await(cudaStream_t on, cudaEvent_t event,
+				unsigned int flags)
+{
+	assert_int_equal(flags, 0);
+	streams_await((struct stream *)on, (uint32_t *)event);
+	return cudaSuccess;
+}
+
 void streams_next(void)
 {
 	uint32_t meetings = streams.meetings[0];
@@ -146,6 +166,8 @@ static int can_go(const struct stream *stream)
 		return 0;
 	if (manner.queue == QUEUE_ALL && streams.done[stream->rank] != c->place)
 		return 0;
+	if (manner.queue == QUEUE_ANY && streams.done[stream->rank] != c->turn)
+		return 0;
 	if (manner.queue == QUEUE_COPIES && c->kind == COPY)
 		return streams.copied[stream->rank] == c->turn;
 	if (c->kind == AWAIT)
@@ -190,7 +212,7 @@ static void do_barrier(const struct gt_barrier_args *args, uint32_t half)
 	for (uint32_t r = 0; !half && r < args->nranks; r++) {
 		if (r == args->me)
 			continue;
-		assert_true(args->flags[r][args->me] < stage);
+		assert_true(args->flags[r][args->me] < stage + streams.heads);
 		args->flags[r][args->me] = stage;
 	}
 	if (half && args->last)
@@ -269,7 +291,7 @@ static void go(struct stream *stream)
 {
 	const struct command *c = &stream->commands[stream->at];
 
-	if (c->kind == COPY)
+	if (c->kind == COPY || c->kind == LOCAL)
 		do_copy(c, stream->half);
 	else if (c->kind == SUM)
 		do_kernel(c->args, stream->half);
@@ -426,7 +448,7 @@ static void queue_rank(uint32_t rank, uint64_t *random)
 
 		if (c->kind == RECORD)
 			streams.marked[c->mark] = 1;
-		if (c->kind == COPY)
+		if (c->kind == COPY || manner.queue == QUEUE_ANY)
 			c->turn = streams.copied[rank]++;
 		if (!streams_draw(random, manner.calm))
 			urges[streams_which(s)] = streams_draw(random, NEVER);
@@ -449,13 +471,14 @@ static void queue_ranks(void)
 static void queue_all(void)
 {
 	const struct ranks all = {0, streams.nranks};
+	int any_order = streams.any_order || manner.queue == QUEUE_ANY;
 
 	for (uint32_t i = 0; i < streams.nranks * STREAMS; i++)
 		streams.all[i].queued = 0;
 	memset(streams.copied, 0, sizeof(streams.copied));
-	if (streams.any_order)
+	if (any_order)
 		queue_ranks();
-	for (uint32_t op = 0; op < streams.nops && !streams.any_order; op++)
+	for (uint32_t op = 0; op < streams.nops && !any_order; op++)
 		if (streams.alike[op])
 			queue_op(op, all);
 		else
@@ -487,9 +510,11 @@ void streams_play(uint64_t seed)
 	static const uint32_t calms[] = {1, 4, 32, NEVER};
 	struct stream *stream;
 
+	const uint32_t queues = NQUEUES + (streams.in_graph != 0);
+
 	streams.seed = seed;
 	manner = (struct manner){.calm = calms[seed % 4],
-				 .queue = (enum queue)(seed / 4 % NQUEUES),
+				 .queue = (enum queue)(seed / 4 % queues),
 				 .by_rank = (int)((seed + seed / 12) % 2),
 				 .random = seed};
 	rewind_all();

@@ -15,6 +15,8 @@
 #ifndef GT_TESTS_UNIT_EXEC_CUDA_P2P_STREAMS_H
 #define GT_TESTS_UNIT_EXEC_CUDA_P2P_STREAMS_H
 
+#include <cuda_runtime_api.h>
+
 #include "exec/cuda/p2p/detour_slots.h"
 
 /*
@@ -31,7 +33,8 @@ enum {
 	STREAMS_MAIN_STEPS = 2,      /* of copies without a detour */
 };
 
-enum kind { COPY, MEET, BARRIER, SUM, RECORD, AWAIT, CALL };
+/* A copy within a GPU is a kernel to it, and waits in no queue of copies. */
+enum kind { COPY, LOCAL, MEET, BARRIER, SUM, RECORD, AWAIT, CALL };
 
 struct command {
 	enum kind kind;
@@ -39,7 +42,7 @@ struct command {
 	uint32_t step;  /* how many of its lane came before; main: its own */
 	uint32_t mark;  /* of a record, from 1 on */
 	uint32_t place; /* among all of its rank */
-	uint32_t turn;  /* of a copy, among its rank's, in this play */
+	uint32_t turn;  /* among its rank's copies, or all, in this play */
 	uint32_t bytes;
 	char *to;
 	const char *from;
@@ -64,7 +67,9 @@ struct streams {
 	uint32_t nops;               /* put so far; the one that is put now */
 	uint32_t steps[STREAMS_OPS]; /* of each lane */
 	int alike[STREAMS_OPS];      /* has to be: the order of copies */
-	int any_order; /* there are no steps: all that streams leave open */
+	int any_order;  /* there are no steps: all that streams leave open */
+	int in_graph;   /* all may be in one queue, in any order of that kind */
+	uint32_t heads; /* 1: kernels beside a barrier tell its stage, too */
 	uint32_t meetings[GT_P2P_RANKS]; /* of this operation, so far */
 	uint32_t places[GT_P2P_RANKS];
 	uint32_t marks;
@@ -88,6 +93,11 @@ struct command *streams_put(struct stream *stream, enum kind kind);
 /* An event of CUDA's, here a number, is recorded on a stream, and awaited. */
 void streams_record(struct stream *stream, uint32_t *event);
 void streams_await(struct stream *stream, const uint32_t *event);
+
+/* They stand for cudaEventRecord() and cudaStreamWaitEvent(). */
+cudaError_t streams_event_record(cudaEvent_t event, cudaStream_t on);
+cudaError_t streams_event_await(cudaStream_t on, cudaEvent_t event,
+				unsigned int flags);
 
 /* An operation is put on all ranks' streams. */
 void streams_next(void);

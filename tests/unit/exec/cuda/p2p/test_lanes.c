@@ -2,7 +2,7 @@
  * Requests of several processes whose buffers are not registered, SIMULATED: no
  * GPU takes part.  Each rank has an engine of its own, as of a process, which
  * knows no other caller's buffers.  What exec/cuda/pieces.c and
- * exec/cuda/p2p/copy_engine.c, which are included here, put on streams in one
+ * exec/cuda/p2p/copy_engine*.c, which are included here, put on streams in one
  * lane or in two is played in many orders (streams.h), and what then lies in
  * callers' buffers is compared.
  *
@@ -21,17 +21,14 @@
 #include "plan/ir/plan.h"
 
 #define cudaMemcpyAsync        fake_copy
-#define cudaEventRecord        fake_record
-#define cudaStreamWaitEvent    fake_await
+#define cudaEventRecord        streams_event_record
+#define cudaStreamWaitEvent    streams_event_await
 #define gt_direct_run          fake_direct
 #define gt_cuda_barrier_launch fake_barrier
 #define gt_cuda_enqueue        fake_enqueue
 
 static cudaError_t fake_copy(void *to, const void *from, size_t bytes,
 			     enum cudaMemcpyKind kind, cudaStream_t on);
-static cudaError_t fake_record(cudaEvent_t event, cudaStream_t on);
-static cudaError_t fake_await(cudaStream_t on, cudaEvent_t event,
-			      unsigned int flags);
 static int fake_direct(const struct gt_kernel_grid *grid,
 		       const struct gt_direct_args *args);
 static int fake_barrier(const struct gt_engine *engine, uint32_t rank,
@@ -41,6 +38,7 @@ static int fake_enqueue(const struct gt_engine *engine,
 			uint32_t times);
 
 #include "exec/cuda/p2p/copy_engine.c"
+#include "exec/cuda/p2p/copy_engine_lanes.c"
 #include "exec/cuda/pieces.c"
 
 enum {
@@ -71,8 +69,8 @@ struct process {
 	struct gt_engine engine;
 	struct gt_cuda_rank ranks[RANKS];
 	struct gt_kernel_epoch epochs[2];
-	uint32_t mark; /* of its event */
-	char *held[2]; /* of each lane */
+	uint32_t mark, edges[2][GT_CUDA_EDGES]; /* of its events */
+	char *held[2];                          /* of each lane */
 	char *mail, *caller, *before;
 };
 
@@ -126,24 +124,10 @@ static cudaError_t fake_copy(void *to, const void *from, size_t bytes,
 	assert_true(writes || holder_of(to, bytes) < RANKS);
 	if (!reads || !writes)
 		assert_int_equal(streams_which(stream), STREAM_MAIN);
-	c = streams_put(stream, COPY);
+	c = streams_put(stream, reads && writes ? LOCAL : COPY);
 	c->to = to;
 	c->from = from;
 	c->bytes = (uint32_t)bytes;
-	return cudaSuccess;
-}
-
-static cudaError_t fake_record(cudaEvent_t event, cudaStream_t on)
-{
-	streams_record((struct stream *)on, (uint32_t *)event);
-	return cudaSuccess;
-}
-
-static cudaError_t fake_await(cudaStream_t on, cudaEvent_t event,
-			      unsigned int flags)
-{
-	assert_int_equal(flags, 0);
-	streams_await((struct stream *)on, (uint32_t *)event);
 	return cudaSuccess;
 }
 
@@ -164,7 +148,7 @@ static void put_barrier(struct stream *stream,
 
 static uint32_t which_of(uint32_t lane)
 {
-	return lane ? STREAM_SECOND : STREAM_SIDE;
+	return lane && !streams.in_graph ? STREAM_SECOND : STREAM_SIDE;
 }
 
 static int fake_barrier(const struct gt_engine *engine, uint32_t rank,
@@ -316,6 +300,11 @@ static void open_streams(uint32_t r)
 	me->side = (cudaStream_t)streams_of(r, STREAM_SIDE);
 	me->second = (cudaStream_t)streams_of(r, STREAM_SECOND);
 	me->done = (cudaEvent_t)&process->mark;
+	for (int i = 0; i < 2 * GT_CUDA_EDGES; i++)
+		me->edges[i % 2][i / 2] =
+			(cudaEvent_t)&process->edges[i % 2][i / 2];
+	if (streams.in_graph)
+		me->capture = (struct gt_cuda_capture *)process;
 	me->epoch = process->epochs;
 }
 
@@ -337,11 +326,12 @@ static void open_engine(uint32_t r)
 	engine->regions[GT_CUDA_LL_BUFFERS].at = world.mail;
 }
 
-static void open_world(uint32_t n)
+static void open_world(uint32_t n, int in_graph)
 {
 	memset(&world, 0, sizeof(world));
 	streams_open(n);
 	streams.any_order = 1;
+	streams.in_graph = in_graph;
 	world.plan.nranks = n;
 	world.callers.plan = &world.plan;
 	world.callers.group.end = n;
@@ -372,7 +362,7 @@ static void close_world(void)
 static const enum gt_coll colls[] = {
 	GT_COLL_ALLREDUCE, GT_COLL_REDUCESCATTER, GT_COLL_ALLGATHER,
 	GT_COLL_ALLTOALL,  GT_COLL_BROADCAST,     GT_COLL_GATHER,
-	GT_COLL_SCATTER,   GT_COLL_SENDRECV,
+	GT_COLL_SCATTER,   GT_COLL_SENDRECV,      GT_COLL_REDUCE, /* of two */
 };
 
 enum { NCOLLS = sizeof(colls) / sizeof(colls[0]) };
@@ -425,7 +415,9 @@ static void make_ops(uint64_t seed)
 	uint64_t random = seed;
 
 	for (uint32_t i = 0; i < OPS; i++)
-		make_op(&world.ops[i], colls[i % NCOLLS], apart, &random);
+		make_op(&world.ops[i],
+			colls[i % (NCOLLS - (world.plan.nranks > 2))], apart,
+			&random);
 	make_sums(&world.ops[seed / 2 % 2], &random); /* one of the first two */
 	for (uint32_t i = OPS; i-- > 1;) {
 		uint32_t k = streams_draw(&random, i + 1);
@@ -508,7 +500,7 @@ static void play(uint64_t seed)
 static void play_many(uint32_t n, uint32_t sets, uint32_t plays)
 {
 	for (uint64_t set = 0; set < sets; set++) {
-		open_world(n);
+		open_world(n, set % 2);
 		make_ops(n * sets + set);
 		put_all();
 		streams_expect_few_edges(n);

@@ -1,0 +1,3 @@
+#!/bin/bash
+# machine.sh WORK: the arguments of qemu for a machine that is eight hosts'.
+echo -smp 2
