@@ -46,7 +46,7 @@ EXTRA_DIST += %D%/commands.sh %D%/demands.py %D%/experts.sh %D%/faults.sh \
 	%D%/forest.sh \
 	%D%/going.sh %D%/gloo-allreduce.cc \
 	%D%/measure.sh %D%/mpi-allreduce.c %D%/no-peers.sh %D%/overlap.sh \
-	%D%/processes.sh %D%/routes.py %D%/search.sh %D%/staged.py \
+	%D%/pick.sh %D%/processes.sh %D%/routes.py %D%/search.sh %D%/staged.py \
 	%D%/tuner.sh %D%/uneven.sh \
 	%D%/verbs.sh %D%/verbs-vm.sh %D%/ways.sh \
 	%D%/plot %D%/results

@@ -71,6 +71,7 @@ unit_tests += \
 	%D%/search/ring/test_ring_table \
 	%D%/search/test_progress \
 	%D%/search/test_random_machines \
+	%D%/search/uneven/test_nearest \
 	%D%/search/uneven/test_uneven \
 	%D%/search/tree/test_tree \
 	%D%/topo/cluster/test_cluster \
@@ -165,6 +166,7 @@ EXTRA_DIST += \
 	%D%/search/experts.h \
 	%D%/search/fabrics.h \
 	%D%/search/known_bounds.h \
+	%D%/search/least_cut.h \
 	%D%/test.h
 
 tests_unit_search_test_random_machines_SOURCES = \

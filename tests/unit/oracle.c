@@ -212,11 +212,18 @@ static uint64_t wanted(const struct oracle *o, uint32_t rank, uint32_t chunk,
 	}
 }
 
+/* Does a demand have nothing for this block of a rank's output? */
+static int is_empty(const struct oracle *o, uint32_t rank, uint32_t from)
+{
+	return o->args->units && from != rank &&
+	       !o->args->units[from * o->args->nranks + rank];
+}
+
 static int right(const struct oracle *o, uint32_t rank, uint32_t chunk)
 {
 	uint32_t block = chunk / (o->nchunks / o->nblocks);
 
-	if (!has_output(o, rank, block) ||
+	if (!has_output(o, rank, block) || is_empty(o, rank, block) ||
 	    (o->args->one_block && block != o->args->block))
 		return 1;
 	for (uint32_t l = 0; l < ORACLE_LOOPS; l++)

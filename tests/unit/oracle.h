@@ -29,6 +29,8 @@ struct oracle_args {
 	int inplace;
 	int one_block; /* only block `block` is moved */
 	uint32_t block;
+	/* Of a demand, by from * nranks + to: 0 for nothing; NULL: none. */
+	const uint32_t *units;
 	const struct gt_program *programs; /* [rank][lane] */
 	uint32_t seed;
 };

@@ -161,6 +161,18 @@ static int is_near(const struct maker *m, uint32_t rank, uint32_t device)
 	return !nearer[0] || !nearer[1];
 }
 
+/* Is a GPU of the node nearer to both the port and the GPU than these are? */
+static int has_relay(const struct maker *m, uint32_t rank, uint32_t device)
+{
+	enum gt_path_kind kind = path_to(m, rank, device)->kind;
+	uint32_t node = m->flat->node_of[rank], found = 0;
+
+	for (uint32_t u = m->first_rank[node]; u < m->first_rank[node + 1]; u++)
+		found |= u != rank && path_to(m, u, device)->kind < kind &&
+			 path_to(m, rank, m->flat->gpu_of[u])->kind < kind;
+	return (int)found;
+}
+
 static void join_port(struct maker *m, enum gt_fabric_kind over, uint32_t node,
 		      uint32_t port)
 {
@@ -180,6 +192,8 @@ static void join_port(struct maker *m, enum gt_fabric_kind over, uint32_t node,
 		    !make(m, node, device, gpu[u], &back) ||
 		    (over == GT_FABRIC_NET && !is_near(m, u, device)))
 			continue;
+		there.has_relay = back.has_relay =
+			over == GT_FABRIC_NET && has_relay(m, u, device);
 		add(m, &there);
 		add(m, &back);
 	}
@@ -303,17 +317,37 @@ static void sort_pairs(struct maker *m, const struct pairs *pairs,
 			pairs->value[i];
 }
 
-static void by_vertex(struct maker *m)
+/*
+ * Would bytes that cross the way be charged on PCI, though a GPU could relay
+ * them?  The charge holds at the other end of their hop as well, where it may
+ * be PCI that limits.
+ */
+static int is_dear(const struct gt_ways *w, uint32_t way, enum gt_coll coll)
+{
+	const int goes[2] = {gt_coll_goes_down(coll), gt_coll_goes_up(coll)};
+	int dear = 0;
+
+	for (uint32_t back = 0; back < 2; back++)
+		dear |= goes[back] && gt_rat_cmp(w->ways[way ^ back].charge,
+						 GT_RAT(1, 1)) > 0;
+	return dear && w->ways[way].has_relay;
+}
+
+static void by_vertex(struct maker *m, enum gt_coll coll)
 {
 	struct gt_ways *w = m->ways;
-	struct pairs pairs = {.n = w->nways};
+	struct pairs pairs = {.n = 0};
 
 	pairs.key = take(m, w->nways, sizeof(*pairs.key));
 	pairs.value = take(m, w->nways, sizeof(*pairs.value));
 	for (int in = 0; in < 2 && !m->failed; in++) {
+		pairs.n = 0;
 		for (uint32_t i = 0; i < w->nways; i++) {
-			pairs.key[i] = in ? w->ways[i].to : w->ways[i].from;
-			pairs.value[i] = i;
+			if (is_dear(w, i, coll))
+				continue;
+			pairs.key[pairs.n] =
+				in ? w->ways[i].to : w->ways[i].from;
+			pairs.value[pairs.n++] = i;
 		}
 		sort_pairs(m, &pairs, w->nvertices, in ? &w->in : &w->out);
 	}
@@ -375,7 +409,7 @@ int gt_ways_new(const struct gt_flat_cluster *flat, enum gt_coll coll,
 	m.ways->nranks = flat->fabric.nranks;
 	make_ways(&m);
 	if (!m.failed)
-		by_vertex(&m);
+		by_vertex(&m, coll);
 	if (!m.failed)
 		by_link(&m, coll);
 	return m.failed ? gt_err_nomem(err) : GT_OK;

@@ -27,6 +27,7 @@ struct gt_way {
 	uint32_t nlinks;
 	const uint32_t *links; /* of the fabric */
 	struct gt_rat charge;
+	int has_relay; /* could a GPU that is nearer to both ends take part? */
 };
 
 /* Lists of numbers: those of i are list[first[i]] to before first[i + 1]. */
@@ -49,7 +50,10 @@ struct gt_ways {
 	struct gt_way *ways;
 	/* By link: does any path cross it, be it a way or a longer one? */
 	unsigned char *used;
-	/* Of a vertex, the ways that begin, and those that end there. */
+	/*
+	 * Of a vertex, the ways that begin, and those that end there, less
+	 * those on which bytes that a GPU could relay would be charged.
+	 */
 	struct gt_ways_lists out, in;
 	/*
 	 * The links that a way loads in this collective, there, back or both;

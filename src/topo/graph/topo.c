@@ -4,6 +4,8 @@
  */
 #include "topo/graph/topo.h"
 
+#include <string.h>
+
 #include "base/arena.h"
 #include "base/err.h"
 #include "topo/graph/inside.h"

@@ -15,6 +15,7 @@
 #include "exec/engine.h"
 #include "plan/check/check.h"
 #include "plan/lower/lower.h"
+#include "plan/ir/demand.h"
 #include "plan/ir/measured.h"
 #include "plan/ir/plan.h"
 #include "plan/json/json.h"
@@ -25,6 +26,8 @@ enum { PLAN_MUTATIONS = 6000, PROOF_MUTATIONS = 2200, RUN_BYTES = 1 << 16 };
 
 static const char *const plan_files[] = {
 	"ring4",
+	"ring4-relayed",
+	"rings-by-parts",
 	"ring8-two",
 	"ring2-gather",
 	"ring3-scatter",
@@ -43,6 +46,7 @@ static const char *const plan_files[] = {
 	"mesh4-gather",
 	"mesh3-sendrecv",
 	"flow4-alltoall",
+	"flow4-demand",
 	"flow4-gather",
 	"flow4-scatter",
 	"flow3-sendrecv",
@@ -59,12 +63,16 @@ static const char *const plan_files[] = {
 	"cluster3x3-tree-allreduce",
 	"cluster4x2-tree-broadcast",
 	"cluster4x2-tree-reduce",
+	"cluster4x2-sets-broadcast",
+	"cluster4x2-sets-reduce",
 	"cluster4x2-alltoall",
 	"cluster3x2-alltoall",
 };
 
 static const char *const proof_files[] = {
 	"ring4",
+	"ring4-relayed",
+	"rings-by-parts",
 	"ring8-two",
 	"ring8-three",
 	"ring2-gather",
@@ -77,6 +85,7 @@ static const char *const proof_files[] = {
 	"mesh4-gather",
 	"mesh3-sendrecv",
 	"flow4-alltoall",
+	"flow4-demand",
 	"flow4-gather",
 	"flow4-scatter",
 	"flow3-sendrecv",
@@ -88,6 +97,8 @@ static const char *const proof_files[] = {
 	"nvlink4x2-allgather",
 	"uneven6-allreduce",
 	"cluster3x3-tree-allreduce",
+	"cluster4x2-sets-broadcast",
+	"cluster4x2-sets-reduce",
 	"cluster4x2-alltoall",
 	"cluster3x2-alltoall",
 };
@@ -107,7 +118,7 @@ static void read_case(const char *name, struct gt_buf *text)
 		gt_file_read(gt_test_path(path, file), 1 << 20, text, NULL), 0);
 }
 
-/* One channel of a row, in both placements. */
+/* One channel of a row, in each placement that the plan allows. */
 static int channel_is_right(const struct gt_plan *plan,
 			    const struct gt_plan_select *row, uint32_t channel,
 			    uint32_t seed)
@@ -115,14 +126,17 @@ static int channel_is_right(const struct gt_plan *plan,
 	static struct gt_program programs[ORACLE_RANKS * ORACLE_LANES];
 	struct gt_lower_query want = {.use = {row->coll, row->algo, plan->root},
 				      .channel = channel};
-	struct oracle_args args = {.coll = row->coll,
-				   .root = plan->root,
-				   .nranks = plan->nranks,
-				   .nlanes = gt_lower_lanes(plan, &want.use),
-				   .slots = row->slots ? row->slots
-						       : plan->fifo_slots,
-				   .programs = programs,
-				   .seed = seed};
+	struct oracle_args args = {
+		.coll = row->coll,
+		.root = plan->root,
+		.nranks = plan->nranks,
+		.nlanes = gt_lower_lanes(plan, &want.use),
+		.slots = row->slots ? row->slots : plan->fifo_slots,
+		.units = gt_plan_blocks_differ(plan, row->coll)
+				 ? plan->demand->units
+				 : NULL,
+		.programs = programs,
+		.seed = seed};
 
 	if (args.nlanes > ORACLE_LANES || args.nranks > ORACLE_RANKS)
 		return 1;
@@ -140,7 +154,7 @@ static int channel_is_right(const struct gt_plan *plan,
 		return 1;
 	args.one_block = gt_layout_only_block(&plan->channels[channel],
 					      row->coll, &args.block);
-	for (; args.inplace < 2; args.inplace++)
+	for (; args.inplace <= !plan->out_of_place; args.inplace++)
 		if (!oracle_agrees(&args))
 			return 0;
 	return 1;
@@ -180,7 +194,7 @@ static void run_row(struct gt_engine *engine, const struct gt_plan *plan,
 	req.count = most / 4;
 	if (gt_coll_has_blocks(row->coll))
 		req.count /= plan->nranks;
-	for (; req.inplace < 2; req.inplace++)
+	for (; req.inplace <= !plan->out_of_place; req.inplace++)
 		if (gt_engine_host.fill(engine, &req, &err) ||
 		    gt_engine_host.run(engine, &req, 1, &elapsed_ns, &err) ||
 		    gt_engine_host.check(engine, &req, &wrong, &err) || wrong)
@@ -444,6 +458,39 @@ static int change_part(struct gt_plan *plan, uint32_t *seed)
 	return 1;
 }
 
+/* A vertex less in a set of a cluster, or a set less. */
+static int change_set(struct gt_plan *plan, uint32_t *seed)
+{
+	struct gt_plan_proof *proof = &plan->proof;
+	struct gt_plan_set *set;
+
+	if (!proof->nsets)
+		return 0;
+	set = &proof->sets[oracle_random(seed) % proof->nsets];
+	if (oracle_random(seed) % 4) {
+		uint32_t which = oracle_random(seed) % set->n;
+
+		set->vertices[which] = set->vertices[--set->n];
+	} else {
+		*set = proof->sets[--proof->nsets];
+	}
+	return proof->nsets > 0;
+}
+
+/*
+ * A pair has far more to send than links let through at the rate; a little more
+ * where there is room would be as good a plan.
+ */
+static int change_demand(struct gt_plan *plan, uint32_t *seed)
+{
+	uint32_t n = plan->nranks, pair = oracle_random(seed) % (n * n);
+
+	if (!plan->demand || pair / n == pair % n)
+		return 0;
+	plan->demand->units[pair] += 2 * plan->demand->most;
+	return 1;
+}
+
 static int change_price(struct gt_plan *plan, uint32_t *seed)
 {
 	struct gt_plan_proof *proof = &plan->proof;
@@ -476,7 +523,7 @@ static int change_proof(struct gt_plan *plan, uint32_t *seed)
 {
 	struct gt_plan_proof *proof = &plan->proof;
 
-	switch (oracle_random(seed) % 10) {
+	switch (oracle_random(seed) % 12) {
 	case 0:
 		change_rat(&proof->value, seed);
 		return 1;
@@ -502,6 +549,10 @@ static int change_proof(struct gt_plan *plan, uint32_t *seed)
 		return 1;
 	case 8:
 		return change_route(plan, seed);
+	case 9:
+		return change_set(plan, seed);
+	case 10:
+		return change_demand(plan, seed);
 	default:
 		return change_limit(proof, seed);
 	}

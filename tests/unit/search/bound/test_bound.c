@@ -1,6 +1,7 @@
 /*
  * Bounds by cuts, compared with every cut and partition of small fabrics, and
- * maximum flows.
+ * with maximum flows of a file of its own, which published bandwidths are held
+ * against, too.
  */
 #include "unit/test.h"
 
@@ -9,6 +10,8 @@
 #include "search/graph/graph.h"
 #include "unit/search/every_cut.h"
 #include "unit/search/fabrics.h"
+#include "unit/search/known_bounds.h"
+#include "unit/search/least_cut.h"
 
 static void expect(const struct gt_fabric *f, enum gt_coll coll,
 		   struct gt_rat want, struct gt_arena *arena)
@@ -21,6 +24,17 @@ static void expect(const struct gt_fabric *f, enum gt_coll coll,
 	assert_true(bound.found);
 	assert_string_equal(gt_rat_print(bound.value, text[0]),
 			    gt_rat_print(want, text[1]));
+}
+
+/* The least cut by flows is the least of all cuts, in bytes of the result. */
+static void expect_least(const struct gt_fabric *f, int reverse,
+			 struct gt_arena *arena)
+{
+	int64_t n = f->nranks;
+	struct gt_rat best = spread_bound(f, reverse);
+
+	assert_true(gt_rat_mul(best, GT_RAT(n, n - 1), &best));
+	expect_equal(least_cut(f, reverse, arena), best);
 }
 
 static void test_against_all_cuts(void **state)
@@ -37,6 +51,8 @@ static void test_against_all_cuts(void **state)
 
 		expect(f, GT_COLL_ALLGATHER, spread_bound(f, 0), arena);
 		expect(f, GT_COLL_REDUCESCATTER, spread_bound(f, 1), arena);
+		expect_least(f, 0, arena);
+		expect_least(f, 1, arena);
 		expect(f, GT_COLL_BROADCAST, rooted_bound(f, 0), arena);
 		expect(f, GT_COLL_REDUCE, rooted_bound(f, 1), arena);
 		parts_bound(f, part, 0, 0, &best);
@@ -123,6 +139,28 @@ static void test_flow(void **state)
 	gt_maxflow_free(flow);
 }
 
+/* What a file says is the least cut, and what the search finds. */
+static void expect_row(const struct gt_fabric *f, struct gt_arena *arena,
+		       enum gt_coll coll, const char *want)
+{
+	int64_t n = f->nranks;
+	struct gt_rat rate;
+
+	if ((int)coll < 0 ||
+	    (coll != GT_COLL_ALLGATHER && coll != GT_COLL_REDUCESCATTER))
+		return;
+	assert_true(gt_rat_parse(want, &rate));
+	expect_equal(least_cut(f, coll == GT_COLL_REDUCESCATTER, arena), rate);
+	assert_true(gt_rat_mul(rate, GT_RAT(n - 1, n), &rate));
+	expect(f, coll, rate, arena);
+}
+
+static void test_known(void **state)
+{
+	(void)state;
+	bounds_each(expect_row);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -132,6 +170,7 @@ int main(void)
 		cmocka_unit_test(test_two_nodes),
 		cmocka_unit_test(test_nothing_to_bound),
 		cmocka_unit_test(test_odd_rates),
+		cmocka_unit_test(test_known),
 	};
 
 	return cmocka_run_group_tests_name("bound", tests, NULL, NULL);

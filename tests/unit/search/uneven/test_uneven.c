@@ -1,7 +1,8 @@
 /*
  * Random clusters whose nodes are not alike: plans are proved and right, their
- * bound is the least of all cuts by a maximum flow of this file's own, and what
- * they reach is near it, however nodes are numbered.
+ * bound is the least of all cuts, or of an all-reduce of all partitions, by a
+ * maximum flow of this file's own, and what they reach is near it, however
+ * nodes are numbered.
  */
 #include "unit/test.h"
 
@@ -168,6 +169,8 @@ struct network {
 	char names[MOST_VERTICES][NAME];
 	uint32_t from[MOST_ARCS], to[MOST_ARCS];
 	double room[MOST_ARCS], left[MOST_ARCS]; /* arc a ^ 1 leads back */
+	uint32_t first[MOST_VERTICES],
+		next[MOST_ARCS]; /* arcs that begin there */
 	uint32_t by[MOST_VERTICES], queue[MOST_VERTICES];
 };
 
@@ -178,8 +181,10 @@ static uint32_t vertex(struct network *net, const char *name)
 	while (i < net->n && strcmp(net->names[i], name))
 		i++;
 	assert_true(i < MOST_VERTICES && strlen(name) < NAME);
-	if (i == net->n)
+	if (i == net->n) {
+		net->first[i] = UINT32_MAX;
 		strcpy(net->names[net->n++], name);
+	}
 	return i;
 }
 
@@ -189,6 +194,8 @@ static void arc(struct network *net, uint32_t from, uint32_t to, double gbs)
 	for (int back = 0; back < 2; back++) {
 		net->from[net->narcs] = back ? to : from;
 		net->to[net->narcs] = back ? from : to;
+		net->next[net->narcs] = net->first[back ? to : from];
+		net->first[back ? to : from] = net->narcs;
 		net->room[net->narcs++] = back ? 0 : gbs;
 	}
 }
@@ -234,9 +241,9 @@ static double augment(struct network *net, uint32_t sink)
 	memset(net->by, 0xff, sizeof(net->by));
 	net->queue[end++] = 0;
 	for (uint32_t i = 0; i < end && net->by[sink] == UINT32_MAX; i++)
-		for (uint32_t a = 0; a < net->narcs; a++)
-			if (net->from[a] == net->queue[i] &&
-			    net->left[a] > 1e-9 && net->to[a] &&
+		for (uint32_t a = net->first[net->queue[i]]; a != UINT32_MAX;
+		     a = net->next[a])
+			if (net->left[a] > 1e-9 && net->to[a] &&
 			    net->by[net->to[a]] == UINT32_MAX) {
 				net->by[net->to[a]] = a;
 				net->queue[end++] = net->to[a];
@@ -264,6 +271,47 @@ static double max_flow(struct network *net, uint32_t sink)
 }
 
 /*
+ * An all-reduce at this rate crosses from part to part twice for each part of
+ * the ranks but one; so of no partition may less leave the parts.  That is so
+ * if ranks have numbers z whose sum is -2 rates or more, while those of any set
+ * are at most what leaves the set, over any switches, less 2 rates: add these
+ * up over the parts.  In order each rank gets the most that sets of it and
+ * ranks before it allow (Dilworth's truncation), by a flow from it to all later
+ * ranks, in which a z above 0 leads in from the source and one below out to the
+ * sink.
+ */
+static void check_partitions(struct network *net, const struct gt_plan *plan)
+{
+	double rate = gt_rat_double(plan->proof.bound), sum = 0, above = 0;
+	uint32_t n = plan->nranks, sink = vertex(net, "sink"), end = net->narcs;
+	uint32_t *of = calloc(n, sizeof(*of));
+	double *z = calloc(n, sizeof(*z));
+
+	assert_true(of && z);
+	for (uint32_t i = 0; i < n; i++) {
+		of[i] = rank_vertex(net, plan, i);
+		arc(net, 0, of[i], 0);
+		arc(net, of[i], sink, 0);
+	}
+	for (uint32_t v = 0; v < n; v++) {
+		for (uint32_t i = 0; i < n; i++) {
+			net->room[end + 4 * i] = i < v    ? fmax(z[i], 0)
+						 : i == v ? 1e8
+							  : 0;
+			net->room[end + 4 * i + 2] = i < v    ? fmax(-z[i], 0)
+						     : i == v ? 0
+							      : 1e8;
+		}
+		z[v] = max_flow(net, sink) - above - 2 * rate;
+		above += fmax(z[v], 0);
+		sum += z[v];
+	}
+	assert_true(sum > -2 * rate * (1 + 1e-6));
+	free(of);
+	free(z);
+}
+
+/*
  * If all roots send what the bound says, a flow of that reaches each rank: then
  * no cut is thinner.  That none of it is thicker the plan's certificate proves.
  */
@@ -273,12 +321,14 @@ static void check_bound(const struct gt_plan *plan)
 	int turned = !gt_coll_goes_down(plan->coll);
 	double bound = gt_rat_double(plan->proof.bound);
 
-	if (plan->coll == GT_COLL_ALLREDUCE)
-		return; /* by partitions: tests/unit/search/bound */
 	net.n = net.narcs = 0;
 	vertex(&net, "source");
 	for (uint32_t i = 0; i < plan->nlinks; i++)
 		add_link(&net, &plan->links[i], turned);
+	if (plan->coll == GT_COLL_ALLREDUCE) {
+		check_partitions(&net, plan);
+		return;
+	}
 	for (uint32_t i = 0; i < plan->nranks; i++) {
 		double each = gt_coll_is_rooted(plan->coll)
 				      ? (i == plan->root) * bound
