@@ -318,8 +318,8 @@ static const char *gt_choice_fault(const struct gt_engine *engine,
 	if (choice->protocol == GT_PROTOCOL_SIMPLE)
 		return "GPUs have no FIFOs for meshes";
 	if (choice->protocol == GT_PROTOCOL_CE && req->coll == GT_COLL_REDUCE &&
-	    engine->plan->nranks > 2)
-		return "the root would get everything";
+	    !gt_cuda_may_send_to_root(engine))
+		return "the root would get everything, or can pull it";
 	if (req->coll == GT_COLL_ALLREDUCE && !two)
 		return "a rank's sum would replace what others read";
 	return NULL;
