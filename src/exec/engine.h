@@ -219,7 +219,7 @@ struct gt_async_ops {
 	 * order of their calls.  After a failure everything enqueued ends by
 	 * itself and nothing more may be enqueued; but for GT_ENO: all of it
 	 * went into captures of which one was invalidated, and nothing is left
-	 * of it.
+	 * of it once all of them are thrown away.
 	 */
 	int (*enqueue)(struct gt_engine *engine,
 		       const struct gt_exec_request *reqs, uint32_t n,

@@ -26,6 +26,7 @@ enum {
 	SIM_GPUS = 2,
 	SIM_PROCESSORS = 132,
 	SIM_SHARED_BYTES = 232448,
+	SIM_GPU_GIB = 8,
 	SIM_SET_BYTES = 4096,   /* more is not set, to be quick */
 	SIM_FIRST = 1 << 20,    /* handle of all that is made */
 	SIM_HANDLES = 1 << 16,  /* that are told apart */
@@ -347,6 +348,12 @@ cudaError_t cudaDeviceGetByPCIBusId(int *device, const char *id)
 			return cudaSuccess;
 		}
 	return rc == cudaSuccess ? cudaErrorInvalidValue : rc;
+}
+
+cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *all)
+{
+	*free_bytes = *all = (size_t)SIM_GPU_GIB << 30;
+	return sim_call(cudaErrorUnknown);
 }
 
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr what,

@@ -42,7 +42,8 @@ void gt_ledger_add(struct gt_engine *engine, const struct gt_exec_request *req,
 					.root = req->root,
 					.group = group,
 					.input = place->input,
-					.output = place->output};
+					.output = place->output,
+					.ngrown = engine->ngrown};
 	__atomic_store_n(&mine->n, mine->n + 1, __ATOMIC_RELEASE);
 }
 
@@ -81,8 +82,12 @@ static void gt_ledger_print(const struct gt_ledger_line *line,
 				", in a group of %" PRIu64, line->group);
 	len += gt_ledger_print_place(text + len, GT_LEDGER_TEXT_MAX - len,
 				     "input", line->input);
-	gt_ledger_print_place(text + len, GT_LEDGER_TEXT_MAX - len, "output",
-			      line->output);
+	len += gt_ledger_print_place(text + len, GT_LEDGER_TEXT_MAX - len,
+				     "output", line->output);
+	if (line->ngrown)
+		snprintf(text + len, (size_t)(GT_LEDGER_TEXT_MAX - len),
+			 ", behind %" PRIu64 " that made memory larger",
+			 line->ngrown);
 }
 
 static int gt_ledger_differs(const struct gt_engine *engine, uint32_t p,

@@ -20,6 +20,7 @@ struct gt_ledger_line {
 	uint64_t coll, count, dtype, op, root;
 	uint64_t group; /* requests that begin together */
 	struct gt_registered_offset input, output; /* as they are reached */
+	uint64_t ngrown; /* the engine's: one memory for all */
 };
 
 /* A process's; zeros first. */

@@ -50,13 +50,14 @@ static int gt_reserve_read(uint64_t *mib, struct gt_err *err)
 /* What this process's GPUs have room for. */
 static uint64_t gt_reserve_propose(const struct gt_engine *engine)
 {
-	struct cudaDeviceProp prop;
+	size_t free_bytes, all_bytes;
 
 	for (uint32_t r = engine->group.first; r < engine->group.end; r++) {
 		int gpu = engine->ranks[r].device;
 
-		if (cudaGetDeviceProperties(&prop, gpu) != cudaSuccess ||
-		    !gt_region_may_be_large(gpu, prop.totalGlobalMem))
+		if (cudaSetDevice(gpu) != cudaSuccess ||
+		    cudaMemGetInfo(&free_bytes, &all_bytes) != cudaSuccess ||
+		    !gt_region_may_be_large(gpu, free_bytes, all_bytes))
 			return GT_REGION_MIB;
 	}
 	return GT_REGION_LARGE_MIB;
@@ -163,12 +164,14 @@ int gt_cuda_reserve_more(struct gt_engine *engine, uint64_t bytes,
 	/* Graphs and what runs may use the scratch that is there. */
 	const struct gt_exec_request any = {
 		.streams = (void *const *)&engine->ranks->own};
+	uint64_t before = engine->regions[GT_CUDA_SCRATCH].bytes;
 	int rc;
 
 	if (bytes > GT_RESERVE_SCRATCH_MOST)
 		bytes = GT_RESERVE_SCRATCH_MOST;
 	rc = gt_cuda_region_grow(engine, GT_CUDA_SCRATCH,
 				 bytes + GT_RESERVE_EDGE_BYTES, &any, err);
+	engine->ngrown += engine->regions[GT_CUDA_SCRATCH].bytes != before;
 	return rc ? rc : gt_cuda_detour_reserve(engine, err);
 }
 

@@ -317,12 +317,11 @@ static const char *gt_choice_fault(const struct gt_engine *engine,
 			       : "too large for mailboxes";
 	if (choice->protocol == GT_PROTOCOL_SIMPLE)
 		return "GPUs have no FIFOs for meshes";
-	if (choice->protocol == GT_PROTOCOL_CE && req->coll == GT_COLL_REDUCE &&
-	    !gt_cuda_may_send_to_root(engine))
-		return "the root would get everything, or can pull it";
 	if (req->coll == GT_COLL_ALLREDUCE && !two)
 		return "a rank's sum would replace what others read";
-	return NULL;
+	return choice->protocol == GT_PROTOCOL_CE
+		       ? gt_cuda_ce_fault(engine, req->coll)
+		       : NULL;
 }
 
 /*

@@ -64,12 +64,12 @@ struct gt_cuda_region {
 
 /* There are these regions. */
 enum {
-	GT_CUDA_DATA,         /* an input, then an output */
+	GT_CUDA_DATA,         /* an input, then an output; what lane 0 holds */
 	GT_CUDA_LL_BUFFERS,   /* buffers of LL and LL128, then flags */
 	GT_CUDA_SCRATCH,      /* what waits to be reduced on its rank */
 	GT_CUDA_SENDRECV,     /* buffers of messages: kernels/sendrecv.h */
 	GT_CUDA_STEP_SCRATCH, /* for steps of a plan that have scratch */
-	GT_CUDA_PREMUL,       /* inputs that were multiplied */
+	GT_CUDA_PREMUL,       /* inputs that were multiplied; lane 1's */
 	GT_CUDA_FIFOS,        /* collective c's at + c: flags, then slots */
 	GT_CUDA_REGIONS = GT_CUDA_FIFOS + GT_NCOLLS
 };
@@ -83,7 +83,6 @@ enum {
 	GT_CUDA_RETIRED_MAX = 96,   /* each twice as large as the one before */
 };
 
-/* A rank of any process; only programs are known of other processes' ranks. */
 /* Between the stream of copies and a lane's, of a piece. */
 enum gt_cuda_edge {
 	GT_CUDA_EDGE_SENT,
@@ -92,6 +91,7 @@ enum gt_cuda_edge {
 	GT_CUDA_EDGES,
 };
 
+/* A rank of any process; only programs are known of other processes' ranks. */
 struct gt_cuda_rank {
 	int device;
 	int numa_node; /* of the host, next to its GPU; -1: not known */
@@ -219,6 +219,7 @@ struct gt_engine {
 	struct gt_buffers *views; /* [local rank][rank], as it sees them */
 	struct gt_registration *_Atomic left; /* to be closed by and by */
 	uint32_t turns_missed; /* to do that, in a row (closing_turn.h) */
+	uint32_t ngrown;       /* times that registering has made memory anew */
 	uint64_t compared[GT_P2P_RANKS]; /* lines of ledgers, with each other */
 	struct gt_cuda_late late[GT_P2P_RANKS]; /* of processes; the watch's */
 
@@ -373,14 +374,15 @@ static inline char *gt_cuda_region_at(const struct gt_engine *engine,
 
 /*
  * What copy engines fetch, and what waits to be added up before, is held here,
- * reserved_bytes of it at most.  Whoever ends an operation has read what it
+ * reserved_bytes of it at most, where nothing is made anew while the engine is
+ * open: who sends may have begun before others have.  Whoever ends an operation has read what it
  * holds: others may write there before this rank begins the next one.
  */
 static inline char *gt_cuda_held_at(const struct gt_engine *engine,
 				    uint32_t viewer, uint32_t rank)
 {
 	return *gt_cuda_region_slot(
-		engine, engine->lane ? GT_CUDA_SCRATCH : GT_CUDA_DATA, viewer,
+		engine, engine->lane ? GT_CUDA_PREMUL : GT_CUDA_DATA, viewer,
 		rank);
 }
 

@@ -72,7 +72,7 @@ void gt_ce_hold(struct gt_ce *at);
 /* Fetch the blocks that others have for this rank, or their sums. */
 void gt_ce_pull(struct gt_ce *at, int sums);
 
-/* Send a piece, or all, of rank d's block, to be reduced there. */
+/* Send a piece, or all, of rank d's block, to be reduced or taken in there. */
 struct gt_ce_piece gt_ce_whole(const struct gt_ce *at, uint32_t b);
 void gt_ce_scatter(struct gt_ce *at, uint32_t d, struct gt_ce_piece piece);
 

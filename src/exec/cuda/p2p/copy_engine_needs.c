@@ -7,6 +7,16 @@
 #include "base/err.h"
 #include "exec/cuda/device/ipc_memory.h"
 #include "exec/cuda/device/state.h"
+#include "plan/ir/plan.h"
+
+const char *gt_cuda_ce_fault(const struct gt_engine *engine, enum gt_coll coll)
+{
+	if (engine->plan->nranks < 2 && gt_coll_reduces(coll))
+		return "there is nobody to send to";
+	if (coll == GT_COLL_REDUCE && !gt_cuda_may_send_to_root(engine))
+		return "the root would get everything, or can pull it";
+	return NULL;
+}
 
 /* Make the streams and events of a rank. */
 static cudaError_t gt_ce_open(struct gt_cuda_rank *me, int lanes)

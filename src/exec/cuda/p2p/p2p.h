@@ -96,28 +96,6 @@ int gt_cuda_barrier_launch(const struct gt_engine *engine, uint32_t rank,
 			   uint32_t stage, int last, cudaStream_t stream);
 
 /*
- * May a rank send blocks ahead to where their receivers hold what they send?
- * It takes a place for every sender, as many as are held anyway where there are
- * two ranks or every receiver has a block of its own.
- */
-static inline int gt_cuda_may_send_ahead(const struct gt_engine *engine,
-					 const struct gt_exec_request *req)
-{
-	return !gt_coll_reduces(req->coll) &&
-	       (engine->plan->nranks == 2 || req->coll == GT_COLL_ALLTOALL ||
-		req->coll == GT_COLL_SCATTER);
-}
-
-/*
- * May what a root adds up be sent to it?  In one process it pulls from where
- * others have it, and of more ranks it would get everything.
- */
-static inline int gt_cuda_may_send_to_root(const struct gt_engine *engine)
-{
-	return engine->group.world && engine->plan->nranks == 2;
-}
-
-/*
  * Copy an input that gt_cuda_p2p_overwrites() to scratch, from where it goes.
  */
 int gt_cuda_input_launch(const struct gt_engine *engine,
@@ -149,7 +127,35 @@ int gt_cuda_premul_need(struct gt_engine *engine,
 int gt_cuda_premul_launch(const struct gt_engine *engine,
 			  const struct gt_exec_request *req, uint32_t rank);
 
-/* copy_engine.c: blocks by copy engines, and reductions beside them. */
+/*
+ * copy_engine_needs.c and copy_engine.c: blocks by copy engines, and reductions
+ * beside them.
+ */
+
+/*
+ * May a rank send blocks ahead to where their receivers hold what they send?
+ * It takes a place for every sender, as many as are held anyway where there are
+ * two ranks or every receiver has a block of its own.
+ */
+static inline int gt_cuda_may_send_ahead(const struct gt_engine *engine,
+					 const struct gt_exec_request *req)
+{
+	return !gt_coll_reduces(req->coll) &&
+	       (engine->plan->nranks == 2 || req->coll == GT_COLL_ALLTOALL ||
+		req->coll == GT_COLL_SCATTER);
+}
+
+/*
+ * May what a root adds up be sent to it?  In one process it pulls from where
+ * others have it, and of more ranks it would get everything.
+ */
+static inline int gt_cuda_may_send_to_root(const struct gt_engine *engine)
+{
+	return engine->group.world && engine->plan->nranks == 2;
+}
+
+/* Say why copy engines cannot do it; NULL: they can. */
+const char *gt_cuda_ce_fault(const struct gt_engine *engine, enum gt_coll coll);
 
 /* How many bytes of scratch does any rank take by engine->choice? */
 uint64_t gt_cuda_scratch_bytes(const struct gt_engine *engine,

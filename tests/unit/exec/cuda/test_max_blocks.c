@@ -179,6 +179,27 @@ static void test_beside_products(void **state)
 	}
 }
 
+/* What a root adds up is sent to it by the other one of two processes. */
+static void test_root(void **state)
+{
+	const uint64_t many = (16 << 20) / sizeof(float);
+
+	(void)state;
+	open_world(GT_ALGO_RING, GT_SHAPE_RING);
+	world.engine.config.overlap = 1;
+	world.plan.nranks = 2;
+	assert_int_equal(choose(GT_COLL_REDUCE, many).protocol,
+			 GT_PROTOCOL_DIRECT);
+	world.engine.group.world = (struct gt_world *)&world;
+	assert_int_equal(choose(GT_COLL_REDUCE, many).protocol, GT_PROTOCOL_CE);
+	assert_int_not_equal(choose(GT_COLL_REDUCE, many / 4).protocol,
+			     GT_PROTOCOL_CE);
+	world.plan.nranks = 3;
+	assert_int_not_equal(choose(GT_COLL_REDUCE, many).protocol,
+			     GT_PROTOCOL_CE);
+	world.engine.group.world = NULL;
+}
+
 /* Detours have kernels beside the others. */
 static void test_no_detour(void **state)
 {
@@ -352,6 +373,7 @@ int main(void)
 		cmocka_unit_test(test_packets_pay),
 		cmocka_unit_test(test_least_holds),
 		cmocka_unit_test(test_beside_products),
+		cmocka_unit_test(test_root),
 		cmocka_unit_test(test_no_detour),
 		cmocka_unit_test(test_rings),
 		cmocka_unit_test(test_trees),

@@ -321,7 +321,7 @@ static void open_engine(uint32_t r)
 	engine->processors = PROCESSORS;
 	engine->data_bytes = engine->reserved_bytes = ROOM;
 	engine->regions[GT_CUDA_DATA].at = world.data;
-	engine->regions[GT_CUDA_SCRATCH].at = world.scratch;
+	engine->regions[GT_CUDA_PREMUL].at = world.scratch;
 	engine->regions[GT_CUDA_SCRATCH].bytes = ROOM;
 	engine->regions[GT_CUDA_LL_BUFFERS].at = world.mail;
 }
