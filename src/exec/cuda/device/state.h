@@ -375,8 +375,9 @@ static inline char *gt_cuda_region_at(const struct gt_engine *engine,
 /*
  * What copy engines fetch, and what waits to be added up before, is held here,
  * reserved_bytes of it at most, where nothing is made anew while the engine is
- * open: who sends may have begun before others have.  Whoever ends an operation has read what it
- * holds: others may write there before this rank begins the next one.
+ * open: who sends may have begun before others have.  Whoever ends an operation
+ * has read what it holds: others may write there before this rank begins the
+ * next one.
  */
 static inline char *gt_cuda_held_at(const struct gt_engine *engine,
 				    uint32_t viewer, uint32_t rank)
