@@ -113,8 +113,8 @@ static int gt_search_equal(const struct gt_search_request *request,
 static int gt_search_run(const struct gt_search_request *request,
 			 const struct gt_shape_entry *shape,
 			 struct gt_proposal *proposal, struct gt_arena *arena,
-			 struct gt_plan **plan, struct gt_search_stats *stats,
-			 struct gt_err *err)
+			 struct gt_plan **plans, uint32_t n,
+			 struct gt_search_stats *stats, struct gt_err *err)
 {
 	struct gt_shape_args args = {.coll = request->coll,
 				     .root = request->root,
@@ -138,7 +138,32 @@ static int gt_search_run(const struct gt_search_request *request,
 	if (!rc && (args.bare || gt_search_too_many(request, proposal)))
 		rc = gt_search_equal(request, &args, shape, proposal, stats,
 				     err);
-	return rc ? rc : gt_emit(&found, plan, err);
+	for (uint32_t i = 0; i < n && !rc; i++)
+		rc = gt_emit(&found, &plans[i], err);
+	return rc;
+}
+
+/* The best plan of a shape, `n` times; plans are NULL so far. */
+static int gt_search_shape_plans(const struct gt_search_request *request,
+				 const struct gt_shape_entry *shape,
+				 struct gt_plan **plans, uint32_t n,
+				 struct gt_search_stats *stats,
+				 struct gt_err *err)
+{
+	struct gt_proposal proposal = {0};
+	struct gt_arena *arena = gt_arena_new();
+	int rc;
+
+	if (!arena)
+		return gt_err_nomem(err);
+	rc = gt_search_run(request, shape, &proposal, arena, plans, n, stats,
+			   err);
+	stats->nrows = proposal.nrows;
+	stats->unlimited = proposal.unlimited;
+	stats->ncolumns = proposal.ncolumns;
+	stats->nrounds = proposal.nrounds;
+	gt_arena_free(arena);
+	return rc;
 }
 
 static int gt_search_shape_plan(const struct gt_search_request *request,
@@ -147,19 +172,7 @@ static int gt_search_shape_plan(const struct gt_search_request *request,
 				struct gt_search_stats *stats,
 				struct gt_err *err)
 {
-	struct gt_proposal proposal = {0};
-	struct gt_arena *arena = gt_arena_new();
-	int rc;
-
-	if (!arena)
-		return gt_err_nomem(err);
-	rc = gt_search_run(request, shape, &proposal, arena, plan, stats, err);
-	stats->nrows = proposal.nrows;
-	stats->unlimited = proposal.unlimited;
-	stats->ncolumns = proposal.ncolumns;
-	stats->nrounds = proposal.nrounds;
-	gt_arena_free(arena);
-	return rc;
+	return gt_search_shape_plans(request, shape, plan, 1, stats, err);
 }
 
 /* All shapes that the machine has; the last one's words when it has none. */
@@ -221,6 +234,29 @@ static int gt_search_mesh(const struct gt_search_request *request,
 		gt_plan_free(made);
 	else
 		*plan = made;
+	return rc;
+}
+
+int gt_search_ring_and_mesh(const struct gt_search_request *request,
+			    struct gt_plan *plans[2], uint32_t *n,
+			    struct gt_err *err)
+{
+	struct gt_plan *made[2] = {NULL, NULL};
+	struct gt_search_stats stats = {0};
+	int rc = gt_search_shape_plans(request, &gt_shape_ring, made, 2, &stats,
+				       err);
+
+	*n = 0;
+	if (rc)
+		gt_plan_free(made[0]);
+	else
+		plans[(*n)++] = made[0];
+	if (!rc)
+		rc = gt_merge_mesh_only(made[1], err);
+	if (rc)
+		gt_plan_free(made[1]);
+	else
+		plans[(*n)++] = made[1];
 	return rc;
 }
 

@@ -39,4 +39,14 @@ int gt_search(const struct gt_search_request *request, const char *algo,
 	      struct gt_plan **plan, struct gt_search_stats *stats,
 	      struct gt_err *err);
 
+/*
+ * The best plan of rings, and the mesh of all pairs over the same routes, of
+ * one search and each with one row: to be chosen among by size with others
+ * (search/emit/select_by_size.h).  *n of them are made, and the caller's; where
+ * that is not both, the result is the failure of the next.
+ */
+int gt_search_ring_and_mesh(const struct gt_search_request *request,
+			    struct gt_plan *plans[2], uint32_t *n,
+			    struct gt_err *err);
+
 #endif

@@ -156,6 +156,18 @@ verdict() { # COLLECTIVE FILE
 		grep -q "for any schedule over its routes: optimal, proven"
 }
 
+@test "a GPU without a card sends over others' where its NVLinks would limit" {
+	cat >sick.xml <<-END
+		<cluster version="1" name="sick">
+		<node file="$xml/dgx-h100.xml" nets="0,3-6,9-11" count="4"/>
+		<node kind="sick" file="$xml/dgx-h100.xml" nets="0,3,-,5,6,9-11"/>
+		<fabric><level rail="each"/><level/></fabric></cluster>
+	END
+	gtopo search --coll reducescatter -o plan sick.xml
+	# All 39 blocks over its NVLinks would be 370.8 GB/s.
+	gtopo verify --json plan | jq -e '.busbw_gbs > 400'
+}
+
 @test "more GPUs: with what all nodes have, and what that costs" {
 	sed "s|\.\./\.\./\.\./\.\./share/xml|$xml|; s/names=\"gpu1\"/count=\"99\"/" \
 		"$cases/card-missing.xml" >c.xml

@@ -10,9 +10,14 @@ static const double gt_envelope_worth = 0.97;
 
 enum { GT_ENVELOPE_GRAIN_BYTES = 1024 };
 
+double gt_envelope_worth_us(double time_us)
+{
+	return time_us * gt_envelope_worth;
+}
+
 int gt_envelope_is_near(double time_us, double best_us)
 {
-	return time_us * gt_envelope_worth <= best_us;
+	return gt_envelope_worth_us(time_us) <= best_us;
 }
 
 uint32_t gt_envelope_choose(const double *time_us, uint32_t nschedules,

@@ -21,6 +21,9 @@ uint32_t gt_envelope_choose(const double *time_us, uint32_t nschedules,
 /* Is the time so near to the best one that a change is not worth it? */
 int gt_envelope_is_near(double time_us, double best_us);
 
+/* The time below which another schedule is worth a change from this one. */
+double gt_envelope_worth_us(double time_us);
+
 /*
  * The largest size that the first of two schedules should carry, which is the
  * choice at bytes[0], when the second is the choice at bytes[1].  time_us is by

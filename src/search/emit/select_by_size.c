@@ -190,26 +190,68 @@ static int gt_by_size_mesh(struct gt_by_size *a, struct gt_err *err)
 }
 
 /*
- * The row that may be the quickest of those not priced yet, or nrows if none
- * is.
+ * What a row's time has to be below to matter for the choice: as the last row
+ * is chosen wherever it is near, that is what a change from it is worth.
+ */
+static double gt_by_size_limit(const struct gt_by_size *a,
+			       const double *time_us, double best_us)
+{
+	double home_us = time_us[a->nrows - 1];
+
+	if (isfinite(home_us) && gt_envelope_is_near(home_us, best_us))
+		return gt_envelope_worth_us(home_us);
+	return best_us / GT_BY_SIZE_NEAR;
+}
+
+/*
+ * The row to price next, or nrows if none can be below the limit: the one that
+ * may be the quickest, but the last one first where it may be near.
  */
 static uint32_t gt_by_size_promising(const struct gt_by_size *a,
-				     const double *least_us)
+				     const double *least_us, double limit_us)
 {
-	uint32_t best = a->nrows;
+	uint32_t home = a->nrows - 1, best = home;
 
-	for (uint32_t i = 0; i < a->nrows; i++)
-		if (isfinite(least_us[i]) &&
-		    (best == a->nrows || least_us[i] < least_us[best]))
+	for (uint32_t i = 0; i < home; i++)
+		if (least_us[i] < least_us[best])
 			best = i;
+	if (least_us[best] >= limit_us)
+		return a->nrows;
+	if (least_us[home] < limit_us &&
+	    gt_envelope_is_near(least_us[home], least_us[best]))
+		return home;
 	return best;
 }
 
 /*
+ * Price rows from the one with the lowest bound on, which becomes infinite; for
+ * one that is only told to be above a limit it is the limit, which may rise.
+ */
+static int gt_by_size_times(struct gt_by_size *a, struct gt_cost_model *model,
+			    uint64_t bytes, double *least_us, double *time_us,
+			    struct gt_err *err)
+{
+	double best_us = HUGE_VAL, limit_us = HUGE_VAL;
+	struct gt_cost cost;
+
+	for (uint32_t i;
+	     (i = gt_by_size_promising(a, least_us, limit_us)) < a->nrows;) {
+		int rc = gt_cost_price_below(model, i, bytes, limit_us, &cost,
+					     err);
+
+		if (rc)
+			return rc;
+		time_us[i] = cost.time_us;
+		least_us[i] = isfinite(cost.time_us) ? HUGE_VAL : limit_us;
+		best_us = fmin(best_us, cost.time_us);
+		limit_us = gt_by_size_limit(a, time_us, best_us);
+	}
+	return GT_OK;
+}
+
+/*
  * The row that is quickest at size s, seen from the choice before, among all
- * rows or only among that one and `after`.  Rows are priced from the one with
- * the lowest bound on; what is out of reach of the quickest then needs no
- * price.
+ * rows or only among that one and `after`.
  */
 static int gt_by_size_nth(struct gt_by_size *a, struct gt_cost_model *model,
 			  uint32_t s, uint32_t before, uint32_t after,
@@ -217,8 +259,6 @@ static int gt_by_size_nth(struct gt_by_size *a, struct gt_cost_model *model,
 {
 	uint64_t bytes = UINT64_C(1) << (s + GT_BY_SIZE_FIRST);
 	double time_us[GT_BY_SIZE_ROWS], least_us[GT_BY_SIZE_ROWS];
-	double best_us = HUGE_VAL;
-	struct gt_cost cost;
 	int rc = GT_OK;
 
 	for (uint32_t i = 0; i < a->nrows && !rc; i++) {
@@ -227,17 +267,8 @@ static int gt_by_size_nth(struct gt_by_size *a, struct gt_cost_model *model,
 			rc = gt_cost_lower_bound(model, i, bytes, &least_us[i],
 						 err);
 	}
-	for (uint32_t i; !rc; least_us[i] = HUGE_VAL) {
-		i = gt_by_size_promising(a, least_us);
-		if (i == a->nrows || least_us[i] * GT_BY_SIZE_NEAR > best_us)
-			break;
-		rc = gt_cost_price_below(model, i, bytes,
-					 best_us / GT_BY_SIZE_NEAR, &cost, err);
-		if (rc)
-			break;
-		time_us[i] = cost.time_us;
-		best_us = fmin(best_us, cost.time_us);
-	}
+	if (!rc)
+		rc = gt_by_size_times(a, model, bytes, least_us, time_us, err);
 	if (!rc)
 		a->chosen[s] = gt_envelope_choose(time_us, a->nrows,
 						  a->nrows - 1, before);

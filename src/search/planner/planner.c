@@ -297,9 +297,8 @@ static void leave_trees(struct gt_by_size_tries *tries)
 
 static int plan_both(struct gt_planner *p, struct gt_err *err)
 {
-	static const char *const others[] = {"ring", "mesh"};
 	struct gt_by_size_tries tries = {.n = 0};
-	struct gt_search_stats stats;
+	uint32_t nothers;
 	int64_t begin_ns = gt_clock_ns();
 	int rc = plan_uneven(p, err);
 
@@ -308,14 +307,9 @@ static int plan_both(struct gt_planner *p, struct gt_err *err)
 		return rc;
 	tries.plans[tries.n++] = p->plan;
 	p->plan = NULL;
-	for (uint32_t i = 0; i < 2; i++) {
-		gt_err_init(&tries.why);
-		tries.rc = gt_search(&p->one, others[i], &tries.plans[tries.n],
-				     &stats, &tries.why);
-		if (tries.rc && tries.rc != GT_ENO)
-			break;
-		tries.n += !tries.rc;
-	}
+	tries.rc = gt_search_ring_and_mesh(&p->one, &tries.plans[tries.n],
+					   &nothers, &tries.why);
+	tries.n += nothers;
 	leave_trees(&tries);
 	rc = gt_by_size_take(&tries, &p->plan, err);
 	p->result.search_ns = gt_clock_ns() - begin_ns;

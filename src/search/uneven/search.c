@@ -44,6 +44,9 @@ enum { TURNS = 16, IDLE = 3 };
 #define ENOUGH 0.98
 #define SPARE  0.05
 
+/* Where trees reach less of the bound, others may take dear ways as well. */
+#define TRY_DEAR 0.99
+
 struct search {
 	const struct gt_search_request *request;
 	struct gt_arena *arena;
@@ -124,9 +127,37 @@ static uint32_t root_of(const struct search *s, uint32_t tree)
 	return (uint32_t)((uint64_t)tree * n / s->balance.ntrees);
 }
 
+/*
+ * Grow trees that may take dear ways, too, and keep them if they carry more:
+ * without, NVLinks may limit what a GPU whose card has failed sends.
+ */
+static int try_dear(struct search *s, struct gt_err *err)
+{
+	struct gt_balance *b = &s->balance, again = *b;
+	struct gt_ways *ways;
+	int rc = gt_ways_new(s->request->flat, s->request->coll, 1, s->arena,
+			     &ways, err);
+
+	if (rc)
+		return rc;
+	again.ways = ways;
+	again.trees = NULL;
+	again.nkept = 0;
+	rc = gt_balance_run(&again, err);
+	if (!rc && again.gbs > b->gbs) {
+		struct gt_balance less = *b;
+
+		*b = again;
+		again = less;
+	}
+	gt_balance_release(&again);
+	return rc;
+}
+
 static int find_trees(struct search *s, struct gt_err *err)
 {
 	struct gt_balance *b = &s->balance;
+	int rc;
 
 	b->ways = s->ways;
 	b->budget = s->request->budget;
@@ -138,7 +169,12 @@ static int find_trees(struct search *s, struct gt_err *err)
 		return gt_err_nomem(err);
 	for (uint32_t i = 0; i < b->ntrees; i++)
 		b->roots[i] = root_of(s, i);
-	return gt_balance_run(b, err);
+	rc = gt_balance_run(b, err);
+	if (!rc && !b->all && s->ways->ndear &&
+	    s->request->nranks <= MIXED_RANKS &&
+	    b->gbs < gt_rat_double(s->most) * TRY_DEAR)
+		rc = try_dear(s, err);
+	return rc;
 }
 
 /* ---- what they load, exactly ------------------------------------------- */
@@ -420,7 +456,7 @@ static void claim(struct search *s)
 static int run(struct search *s, struct gt_plan **plan, struct gt_err *err)
 {
 	const struct gt_solution found = {s->request, &s->fabric, &s->proposal};
-	int rc = gt_ways_new(s->request->flat, s->request->coll, s->arena,
+	int rc = gt_ways_new(s->request->flat, s->request->coll, 0, s->arena,
 			     &s->ways, err);
 
 	if (!rc)

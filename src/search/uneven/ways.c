@@ -333,7 +333,7 @@ static int is_dear(const struct gt_ways *w, uint32_t way, enum gt_coll coll)
 	return dear && w->ways[way].has_relay;
 }
 
-static void by_vertex(struct maker *m, enum gt_coll coll)
+static void by_vertex(struct maker *m, enum gt_coll coll, int dear)
 {
 	struct gt_ways *w = m->ways;
 	struct pairs pairs = {.n = 0};
@@ -343,8 +343,10 @@ static void by_vertex(struct maker *m, enum gt_coll coll)
 	for (int in = 0; in < 2 && !m->failed; in++) {
 		pairs.n = 0;
 		for (uint32_t i = 0; i < w->nways; i++) {
-			if (is_dear(w, i, coll))
+			if (!dear && is_dear(w, i, coll)) {
+				w->ndear++;
 				continue;
+			}
 			pairs.key[pairs.n] =
 				in ? w->ways[i].to : w->ways[i].from;
 			pairs.value[pairs.n++] = i;
@@ -396,7 +398,7 @@ static void by_link(struct maker *m, enum gt_coll coll)
 	sort_pairs(m, &pairs, m->flat->fabric.nlinks, &w->users);
 }
 
-int gt_ways_new(const struct gt_flat_cluster *flat, enum gt_coll coll,
+int gt_ways_new(const struct gt_flat_cluster *flat, enum gt_coll coll, int dear,
 		struct gt_arena *arena, struct gt_ways **ways,
 		struct gt_err *err)
 {
@@ -409,7 +411,7 @@ int gt_ways_new(const struct gt_flat_cluster *flat, enum gt_coll coll,
 	m.ways->nranks = flat->fabric.nranks;
 	make_ways(&m);
 	if (!m.failed)
-		by_vertex(&m, coll);
+		by_vertex(&m, coll, dear);
 	if (!m.failed)
 		by_link(&m, coll);
 	return m.failed ? gt_err_nomem(err) : GT_OK;

@@ -52,9 +52,10 @@ struct gt_ways {
 	unsigned char *used;
 	/*
 	 * Of a vertex, the ways that begin, and those that end there, less
-	 * those on which bytes that a GPU could relay would be charged.
+	 * dear ones, on which bytes that a GPU could relay would be charged.
 	 */
 	struct gt_ways_lists out, in;
+	uint32_t ndear; /* how many are left out */
 	/*
 	 * The links that a way loads in this collective, there, back or both;
 	 * and by link the ways that load it.
@@ -65,9 +66,10 @@ struct gt_ways {
 
 /*
  * All ways of a flat cluster whose kinds have direct paths
- * (gt_paths_new_direct()).  Memory is the arena's.
+ * (gt_paths_new_direct()), by the same numbers whether trees may take the dear
+ * ones or not.  Memory is the arena's.
  */
-int gt_ways_new(const struct gt_flat_cluster *flat, enum gt_coll coll,
+int gt_ways_new(const struct gt_flat_cluster *flat, enum gt_coll coll, int dear,
 		struct gt_arena *arena, struct gt_ways **ways,
 		struct gt_err *err);
 
