@@ -58,7 +58,9 @@ load common
 }
 
 @test "it takes less than 150 ms" {
-	local start end best=1000
+	local start end best=1000 most=150
+	# A sanitizer takes most of the time where there is one.
+	! grep -q __asan_init "$GTOPO" || most=600
 	# On a busy machine it takes some tries to have a processor so long.
 	for _ in {1..20}; do
 		start=$(date +%s%N)
@@ -66,10 +68,10 @@ load common
 		end=$(date +%s%N)
 		[ $(((end - start) / 1000000)) -ge $best ] ||
 			best=$(((end - start) / 1000000))
-		[ $best -ge 150 ] || break
+		[ $best -ge $most ] || break
 	done
 	echo "best: $best ms"
-	[ $best -lt 150 ]
+	[ $best -lt $most ]
 }
 
 @test "a library that is not NVML is told, the rest is written" {
