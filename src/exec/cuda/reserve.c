@@ -28,7 +28,7 @@ enum {
 	GT_RESERVE_EDGE_BYTES = 2 * GT_CUDA_LINE_BYTES * GT_P2P_RANKS,
 };
 
-/* What the program asks for; 0: nothing. */
+/* Reads what the program asks for; 0: it asks for nothing. */
 static int gt_reserve_read(uint64_t *mib, struct gt_err *err)
 {
 	const char *text = getenv("GTOPO_REGION_MIB");

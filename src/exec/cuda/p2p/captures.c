@@ -39,7 +39,7 @@ cudaError_t gt_cuda_capture_find(cudaStream_t stream, unsigned long long *id)
 	return rc;
 }
 
-/* Where the streams beside a rank's are; how many they are. */
+/* Says where the streams beside a rank's are kept, and returns how many. */
 static uint32_t gt_capture_places(struct gt_cuda_rank *me,
 				  cudaStream_t *places[GT_CAPTURE_STREAMS])
 {

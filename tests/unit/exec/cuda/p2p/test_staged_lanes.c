@@ -15,8 +15,8 @@
 #include "plan/ir/plan.h"
 
 #define cudaMemcpyAsync     fake_copy
-#define cudaEventRecord     fake_record
-#define cudaStreamWaitEvent fake_await
+#define cudaEventRecord     streams_event_record
+#define cudaStreamWaitEvent streams_event_await
 #define gt_direct_run       fake_direct
 #define gt_barrier_run      fake_barrier
 #define gt_cuda_p2p_flags   fake_flags
@@ -24,9 +24,6 @@
 
 static cudaError_t fake_copy(void *to, const void *from, size_t bytes,
 			     enum cudaMemcpyKind kind, cudaStream_t on);
-static cudaError_t fake_record(cudaEvent_t event, cudaStream_t on);
-static cudaError_t fake_await(cudaStream_t on, cudaEvent_t event,
-			      unsigned int flags);
 static int fake_direct(const struct gt_kernel_grid *grid,
 		       const struct gt_direct_args *args);
 static int fake_barrier(const struct gt_barrier_args *args, cudaStream_t on);
@@ -80,20 +77,6 @@ static cudaError_t fake_copy(void *to, const void *from, size_t bytes,
 	assert_true(bytes > 0);
 	c->to = memory;
 	c->from = memory;
-	return cudaSuccess;
-}
-
-static cudaError_t fake_record(cudaEvent_t event, cudaStream_t on)
-{
-	streams_record((struct stream *)on, (uint32_t *)event);
-	return cudaSuccess;
-}
-
-static cudaError_t fake_await(cudaStream_t on, cudaEvent_t event,
-			      unsigned int flags)
-{
-	assert_int_equal(flags, 0);
-	streams_await((struct stream *)on, (uint32_t *)event);
 	return cudaSuccess;
 }
 
